@@ -1,0 +1,324 @@
+//! A session as the page shows it: its row in the sidebar, its header, its turn.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{Millis, connection::ConnectionState, request::RequestKind, server::ServerId};
+
+/// A session's number in this app's record. The server's own id is [`SessionRow::remote_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, TS)]
+#[serde(transparent)]
+pub struct SessionId(pub i64);
+
+/// What a session does, as its server last said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SessionState {
+    /// Not read yet.
+    #[default]
+    Unknown,
+    /// Nothing runs.
+    Idle,
+    /// A turn runs.
+    Running,
+    /// A turn waits for the person.
+    Waiting,
+    /// The server retries or moves the run; nothing to do.
+    Rescheduling,
+    /// A stop was asked for and is not confirmed yet.
+    Stopping,
+    /// Over for good: terminated or deleted.
+    Ended,
+    /// A word of the server that we do not know, verbatim.
+    Other {
+        /// The word.
+        word: String,
+    },
+}
+
+/// A session's row in lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SessionRow {
+    /// Its number here.
+    pub id: SessionId,
+    /// Its server.
+    pub server: ServerId,
+    /// The server's id for it, opaque.
+    pub remote_id: String,
+    /// Its title; `None` where it has none yet.
+    pub title: Option<String>,
+    /// What it does.
+    pub state: SessionState,
+    /// How many requests wait for the person.
+    pub waiting: u32,
+    /// The kind of the oldest waiting request.
+    pub waiting_kind: Option<RequestKind>,
+    /// What it was last seen doing, for one short line.
+    pub activity: Option<Activity>,
+    /// When its last event came.
+    pub last_event_at: Option<Millis>,
+    /// When it was created, as the server says.
+    pub created_at: Option<Millis>,
+    /// Archived at the server: readable, takes nothing more.
+    pub archived: bool,
+    /// A live link to its stream exists or is being made.
+    pub live: bool,
+}
+
+/// What a session was last seen doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Activity {
+    /// The model thinks.
+    Thinking,
+    /// The model writes.
+    Writing,
+    /// A tool runs.
+    Tool {
+        /// Its name.
+        name: String,
+    },
+    /// The last turn ended.
+    Finished {
+        /// How.
+        stop: StopReason,
+    },
+    /// An error stopped it.
+    Failed {
+        /// The server's words, cut to one line.
+        message: String,
+    },
+}
+
+/// How a turn ended, from the server's word for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StopReason {
+    /// The agent had finished.
+    EndTurn,
+    /// It waits for the person.
+    RequiresAction,
+    /// Stopped by a person.
+    Stopped,
+    /// The limit on turns or steps was reached.
+    MaxTurns,
+    /// The limit on output was reached.
+    MaxTokens,
+    /// The budget was reached.
+    Budget,
+    /// The model refused.
+    Refusal {
+        /// The server's explanation.
+        explanation: Option<String>,
+    },
+    /// An error ended it.
+    Error {
+        /// The server's words.
+        message: Option<String>,
+    },
+    /// A word of the server that we do not know, verbatim.
+    Other {
+        /// The word.
+        word: String,
+    },
+}
+
+/// Everything above the transcript.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct SessionHeader {
+    /// The row, as in lists.
+    pub row: SessionRow,
+    /// The agent's name, where known.
+    pub agent: Option<String>,
+    /// The state of its stream.
+    pub connection: ConnectionState,
+    /// The last cursor, for people who look closely.
+    pub cursor: Option<String>,
+    /// Why nothing can be sent now, where that is so.
+    pub closed: Option<ClosedReason>,
+    /// A stop that was asked for and where it stands.
+    pub stop: StopState,
+    /// Older history is still being fetched.
+    pub loading_history: bool,
+    /// The current or last turn.
+    pub turn: Option<Turn>,
+    /// Usage of the whole session, where the server says it.
+    pub usage: Usage,
+    /// Messages that wait here until the turn ends.
+    pub queued: Vec<QueuedMessage>,
+    /// Goals set for this session.
+    pub goals: Vec<Goal>,
+    /// Its sub-agents.
+    pub threads: Vec<Thread>,
+}
+
+/// Why a session takes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ClosedReason {
+    /// Archived at the server.
+    Archived,
+    /// Terminated by the server.
+    Terminated,
+    /// Deleted at the server.
+    Deleted,
+    /// The server was removed here; only its history is kept.
+    ServerRemoved,
+}
+
+/// A stop, from the click to the server's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StopState {
+    /// None asked for.
+    #[default]
+    None,
+    /// Asked for; the server has not confirmed.
+    Requested {
+        /// When.
+        at: Millis,
+    },
+    /// The server confirmed it.
+    Confirmed {
+        /// When.
+        at: Millis,
+    },
+}
+
+/// One turn, for the inspector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct Turn {
+    /// Its id: the server's, or one counted here.
+    pub id: String,
+    /// When it began.
+    pub started_at: Option<Millis>,
+    /// When it ended; `None` while it runs or waits.
+    pub ended_at: Option<Millis>,
+    /// How it ended.
+    pub stop: Option<StopReason>,
+    /// Its usage.
+    pub usage: Usage,
+    /// What ran when, for the timeline.
+    pub spans: Vec<Span>,
+}
+
+/// One bar of the timeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Span {
+    /// Whose bar.
+    pub kind: SpanKind,
+    /// Its lane's name: the tool's name; empty for the others.
+    pub name: String,
+    /// Start.
+    pub started_at: Millis,
+    /// End; `None` while it goes on.
+    pub ended_at: Option<Millis>,
+}
+
+/// Whose bar of the timeline it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum SpanKind {
+    /// A request to the model.
+    Model,
+    /// A tool.
+    Tool,
+    /// Waiting for the person.
+    You,
+}
+
+/// What was used. A missing number was not said by the server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens in.
+    pub input_tokens: Option<u64>,
+    /// Tokens out.
+    pub output_tokens: Option<u64>,
+    /// Of those in, how many came from a cache.
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written to a cache.
+    pub cache_write_tokens: Option<u64>,
+    /// Credits, as the server's decimal text.
+    pub credits: Option<String>,
+    /// Money, as text with its currency.
+    pub cost: Option<String>,
+}
+
+/// A message that waits here until the turn ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct QueuedMessage {
+    /// Its id here.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// When it was written.
+    pub at: Millis,
+    /// Held back because the turn was stopped or failed: sent only on the person's word.
+    pub held: bool,
+}
+
+/// A goal set for a session (an outcome).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Goal {
+    /// The outcome's id; empty until the server gave one.
+    pub id: String,
+    /// What is wanted.
+    pub description: String,
+    /// The rubric it is judged by, where known.
+    pub rubric: Option<String>,
+    /// Which iteration runs.
+    pub iteration: Option<u32>,
+    /// The last verdict's word (`satisfied`, `needs_revision`, …), verbatim.
+    pub verdict: Option<String>,
+    /// The last verdict's explanation.
+    pub explanation: Option<String>,
+    /// Being judged right now.
+    pub evaluating: bool,
+}
+
+/// A sub-agent of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Thread {
+    /// The server's id.
+    pub id: String,
+    /// The agent's name.
+    pub name: Option<String>,
+    /// What it does.
+    pub state: SessionState,
+}
+
+/// An agent a new session can be given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AgentChoice {
+    /// The server's id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Names of its tools.
+    pub tools: Vec<String>,
+}
+
+/// An environment a new session can run in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct EnvironmentChoice {
+    /// The server's id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: Option<String>,
+}
+
+/// What the new-session form offers for one server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+pub struct NewSessionOptions {
+    /// The agents; empty = none exist (where the server needs one, that is said).
+    pub agents: Vec<AgentChoice>,
+    /// The environments.
+    pub environments: Vec<EnvironmentChoice>,
+}

@@ -1,0 +1,2248 @@
+// Generated from crates/contract. Do not edit: run `COUNTERSIGN_WRITE_CONTRACT=1 cargo test -p contract`.
+
+/**
+ * What a session was last seen doing.
+ */
+export type Activity = { "kind": "thinking" } | { "kind": "writing" } | { "kind": "tool", 
+/**
+ * Its name.
+ */
+name: string, } | { "kind": "finished", 
+/**
+ * How.
+ */
+stop: StopReason, } | { "kind": "failed", 
+/**
+ * The server's words, cut to one line.
+ */
+message: string, };
+
+/**
+ * An agent a new session can be given.
+ */
+export type AgentChoice = { 
+/**
+ * The server's id.
+ */
+id: string, 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is for.
+ */
+description: string | null, 
+/**
+ * Its model.
+ */
+model: string | null, 
+/**
+ * Names of its tools.
+ */
+tools: Array<string>, };
+
+/**
+ * The answer to one question.
+ */
+export type Answer = { 
+/**
+ * The question's id.
+ */
+question: string, 
+/**
+ * The chosen labels.
+ */
+labels: Array<string>, 
+/**
+ * Free text.
+ */
+text: string | null, };
+
+/**
+ * An error as the page sees it. The page acts on `code` and shows translated text for it; `message` is the
+ * English sentence for logs and for codes the page does not know; `detail` stays behind "Details".
+ */
+export type AppError = { 
+/**
+ * What failed, for the page to act on.
+ */
+code: ErrorCode, 
+/**
+ * One English sentence that says what to do.
+ */
+message: string, 
+/**
+ * Whether the same action may work if tried again unchanged.
+ */
+retryable: boolean, 
+/**
+ * The technical cause: status, server words, request id. Never a token.
+ */
+detail: string | null, };
+
+/**
+ * What the page needs to know about the app when it starts.
+ */
+export type AppFacts = { 
+/**
+ * The app's version.
+ */
+version: string, 
+/**
+ * `linux`, `macos` or `windows`.
+ */
+os: string, 
+/**
+ * The preferences.
+ */
+preferences: Preferences, 
+/**
+ * Whether the OS keyring can be written and read.
+ */
+keyring: KeyringState, 
+/**
+ * Something that went wrong at start and must be told (database set aside, renderer fallback in use).
+ */
+notices: Array<StartNotice>, };
+
+/**
+ * A file the agent delivered.
+ */
+export type Artifact = { 
+/**
+ * The server's file id.
+ */
+file_id: string, 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its size in bytes.
+ */
+bytes: number | null, 
+/**
+ * Its media type.
+ */
+media_type: string | null, };
+
+/**
+ * How a token is sent.
+ */
+export type AuthStyle = "bearer" | "api_key" | "both";
+
+/**
+ * One message over a window's channel: patches in order. `number` counts up by one per window; on a hole the
+ * page asks for new snapshots.
+ */
+export type Batch = { 
+/**
+ * Counts up by one per window, from 1.
+ */
+number: number, 
+/**
+ * What changed, in order.
+ */
+patches: Array<Patch>, };
+
+/**
+ * What a server of some protocol and dialect can do. Data, so that the page never asks which protocol it is.
+ */
+export type Capabilities = { 
+/**
+ * Lists its sessions.
+ */
+list_sessions: boolean, 
+/**
+ * Creates sessions.
+ */
+create_session: boolean, 
+/**
+ * A new session needs an agent from a list.
+ */
+agents: boolean, 
+/**
+ * A new session needs an environment from a list.
+ */
+environments: boolean, 
+/**
+ * Environments can be created.
+ */
+create_environment: boolean, 
+/**
+ * Renames sessions.
+ */
+rename: boolean, 
+/**
+ * Archives sessions.
+ */
+archive: boolean, 
+/**
+ * Deletes sessions.
+ */
+delete: boolean, 
+/**
+ * Stops a running turn.
+ */
+stop: boolean, 
+/**
+ * Where a message goes that is sent while a turn runs.
+ */
+while_running: WhileRunning, 
+/**
+ * Takes a reason with a denial.
+ */
+deny_reason: boolean, 
+/**
+ * Takes images in messages.
+ */
+images: boolean, 
+/**
+ * Takes outcomes (goals with a rubric).
+ */
+outcomes: boolean, 
+/**
+ * Asks the client to run tools of its own.
+ */
+client_tools: boolean, 
+/**
+ * Runs sub-agents in threads.
+ */
+threads: boolean, 
+/**
+ * The stream can be left and taken up again without harm. Where false, closing it stops or loses the work.
+ */
+reattach: boolean, };
+
+/**
+ * One way to answer.
+ */
+export type Choice = { 
+/**
+ * Its id, given back in the decision.
+ */
+id: string, 
+/**
+ * What it does.
+ */
+kind: ChoiceKind, 
+/**
+ * The server's own label, where it has one.
+ */
+label: string | null, 
+/**
+ * For "always": what it covers, in words.
+ */
+scope: string | null, 
+/**
+ * Whether a reason is taken with it.
+ */
+takes_reason: boolean, };
+
+/**
+ * What a choice does.
+ */
+export type ChoiceKind = "allow_once" | "allow_always" | "deny" | "answer" | "report_error" | "decline";
+
+/**
+ * What closing the window shall do.
+ */
+export type CloseAction = "hide" | "quit" | "cancel";
+
+/**
+ * Arguments of `close_window`.
+ */
+export type CloseWindow = { 
+/**
+ * What to do.
+ */
+action: CloseAction, };
+
+/**
+ * Why a session takes nothing.
+ */
+export type ClosedReason = "archived" | "terminated" | "deleted" | "server_removed";
+
+/**
+ * Why a connection ended or could not be made.
+ */
+export type ConnectionCause = { "kind": "closed" } | { "kind": "broken" } | { "kind": "silent" } | { "kind": "status", 
+/**
+ * The HTTP status.
+ */
+status: number, } | { "kind": "unreachable", 
+/**
+ * The layer that failed.
+ */
+layer: ProbeLayer, } | { "kind": "not_a_stream" } | { "kind": "wake" } | { "kind": "retry_now" };
+
+/**
+ * What a line of the connection log says.
+ */
+export type ConnectionLogKind = { "kind": "connecting", 
+/**
+ * Which.
+ */
+attempt: number, } | { "kind": "connected" } | { "kind": "resumed", 
+/**
+ * Events that were new.
+ */
+recovered: number, 
+/**
+ * Events that were known already.
+ */
+duplicates: number, 
+/**
+ * How long the link was down.
+ */
+away_ms: number, } | { "kind": "dropped", 
+/**
+ * Why.
+ */
+cause: ConnectionCause, } | { "kind": "waiting_until", 
+/**
+ * When.
+ */
+retry_at: number, } | { "kind": "cursor_expired" } | { "kind": "ended" } | { "kind": "closed_here" };
+
+/**
+ * One line of the connection log.
+ */
+export type ConnectionLogRow = { 
+/**
+ * When.
+ */
+at: number, 
+/**
+ * What happened.
+ */
+what: ConnectionLogKind, 
+/**
+ * The cursor at that moment.
+ */
+cursor: string | null, 
+/**
+ * More, for people who look closely.
+ */
+detail: string | null, };
+
+/**
+ * The state of one session's stream.
+ */
+export type ConnectionState = { "kind": "closed" } | { "kind": "connecting", 
+/**
+ * How many tries have failed since the last stable connection.
+ */
+attempt: number, } | { "kind": "live", 
+/**
+ * Since when.
+ */
+since: number, } | { "kind": "waiting", 
+/**
+ * How many tries have failed.
+ */
+attempt: number, 
+/**
+ * When the next one starts.
+ */
+retry_at: number, 
+/**
+ * Why the last one failed.
+ */
+cause: ConnectionCause, 
+/**
+ * The cause in words, for "Details".
+ */
+detail: string, } | { "kind": "unauthorized" } | { "kind": "forbidden", 
+/**
+ * What the server said.
+ */
+message: string, } | { "kind": "gone" } | { "kind": "ended" } | { "kind": "paused" };
+
+/**
+ * Arguments of `copy_text`.
+ */
+export type CopyText = { 
+/**
+ * The text.
+ */
+text: string, };
+
+/**
+ * Arguments of `create_environment`.
+ */
+export type CreateEnvironment = { 
+/**
+ * At which server.
+ */
+server: ServerId, 
+/**
+ * Its name.
+ */
+name: string, };
+
+/**
+ * Arguments of `create_session`.
+ */
+export type CreateSession = { 
+/**
+ * At which server.
+ */
+server: ServerId, 
+/**
+ * The agent's id, where the server has agents.
+ */
+agent: string | null, 
+/**
+ * The environment's id, where the server has environments.
+ */
+environment: string | null, 
+/**
+ * A title.
+ */
+title: string | null, 
+/**
+ * The first message; empty = none yet.
+ */
+message: string, };
+
+/**
+ * Who decided.
+ */
+export type DecidedBy = "you" | "elsewhere" | "server_rule" | "expiry" | "stop";
+
+/**
+ * What the person decided. `digest` must equal the card's.
+ */
+export type Decision = { 
+/**
+ * The session.
+ */
+session: SessionId, 
+/**
+ * The request.
+ */
+request: string, 
+/**
+ * The digest of what was shown.
+ */
+digest: string, 
+/**
+ * The chosen choice's id.
+ */
+choice: string, 
+/**
+ * The reason, for a denial.
+ */
+reason: string | null, 
+/**
+ * The answers, one per question, for a question.
+ */
+answers: Array<Answer>, 
+/**
+ * The result, for a client tool.
+ */
+result: string | null, };
+
+/**
+ * Arguments of `define_outcome`.
+ */
+export type DefineOutcome = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * What is wanted.
+ */
+description: string, 
+/**
+ * What it is judged by.
+ */
+rubric: string, 
+/**
+ * 1 to 20; `None` = the server's default.
+ */
+max_iterations: number | null, };
+
+/**
+ * Arguments of `edit_server`.
+ */
+export type EditServer = { 
+/**
+ * Which.
+ */
+server: ServerId, 
+/**
+ * Its new name.
+ */
+name: string, 
+/**
+ * Its new address. A new origin drops the stored token: a token belongs to the server it was given for.
+ */
+base_url: string, 
+/**
+ * Its protocol.
+ */
+protocol: string, 
+/**
+ * Its options.
+ */
+options: ServerOptions, };
+
+/**
+ * An environment a new session can run in.
+ */
+export type EnvironmentChoice = { 
+/**
+ * The server's id.
+ */
+id: string, 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is.
+ */
+description: string | null, };
+
+/**
+ * Every kind of failure the page tells apart.
+ */
+export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
+
+/**
+ * Where a decision stands.
+ */
+export type Fate = { "kind": "sending" } | { "kind": "accepted" } | { "kind": "refused", 
+/**
+ * Its words.
+ */
+message: string, } | { "kind": "superseded" };
+
+/**
+ * A goal set for a session (an outcome).
+ */
+export type Goal = { 
+/**
+ * The outcome's id; empty until the server gave one.
+ */
+id: string, 
+/**
+ * What is wanted.
+ */
+description: string, 
+/**
+ * The rubric it is judged by, where known.
+ */
+rubric: string | null, 
+/**
+ * Which iteration runs.
+ */
+iteration: number | null, 
+/**
+ * The last verdict's word (`satisfied`, `needs_revision`, …), verbatim.
+ */
+verdict: string | null, 
+/**
+ * The last verdict's explanation.
+ */
+explanation: string | null, 
+/**
+ * Being judged right now.
+ */
+evaluating: boolean, };
+
+/**
+ * One extra header.
+ */
+export type Header = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its value.
+ */
+value: string, };
+
+/**
+ * One session that was found.
+ */
+export type HistoryHit = { 
+/**
+ * The session.
+ */
+row: SessionRow, 
+/**
+ * Its server's name, kept also for servers that were removed.
+ */
+server_name: string, 
+/**
+ * The first places where the words stand.
+ */
+places: Array<HistoryPlace>, 
+/**
+ * When it was last active.
+ */
+last_active_at: number | null, };
+
+/**
+ * What was found.
+ */
+export type HistoryPage = { 
+/**
+ * The sessions, best or newest first.
+ */
+hits: Array<HistoryHit>, 
+/**
+ * Whether there are more.
+ */
+more: boolean, 
+/**
+ * Events that are not in the index yet: results may be missing these.
+ */
+index_behind: number, };
+
+/**
+ * One place where the words stand.
+ */
+export type HistoryPlace = { 
+/**
+ * The item; `None` = the title.
+ */
+item: string | null, 
+/**
+ * Text before the match.
+ */
+before: string, 
+/**
+ * The match.
+ */
+matched: string, 
+/**
+ * Text after it.
+ */
+after: string, };
+
+/**
+ * What is looked for.
+ */
+export type HistoryQuery = { 
+/**
+ * The words; empty = everything, newest first.
+ */
+text: string, 
+/**
+ * Only this server's.
+ */
+server: ServerId | null, 
+/**
+ * Rows to skip.
+ */
+offset: number, 
+/**
+ * Rows wanted (at most 200).
+ */
+limit: number, };
+
+/**
+ * One item of the transcript.
+ */
+export type Item = { 
+/**
+ * Its id, unique in its session.
+ */
+id: string, 
+/**
+ * Its place: items are shown in rising order; ties by id.
+ */
+order: number, 
+/**
+ * The turn it belongs to.
+ */
+turn: string | null, 
+/**
+ * The sub-agent it belongs to.
+ */
+thread: string | null, 
+/**
+ * When it happened, as the server says; else when it was received.
+ */
+at: number, 
+/**
+ * What it is.
+ */
+body: ItemBody, };
+
+/**
+ * What an item is.
+ */
+export type ItemBody = { "kind": "message" } & Message | { "kind": "thought" } & Thought | { "kind": "tool" } & ToolCall | { "kind": "notice" } & Notice | { "kind": "marker" } & Marker | { "kind": "artifact" } & Artifact | { "kind": "unknown" } & Unknown;
+
+/**
+ * A page of items for scrolling up.
+ */
+export type ItemPage = { 
+/**
+ * In order.
+ */
+items: Array<Item>, 
+/**
+ * Whether older ones exist.
+ */
+has_older: boolean, };
+
+/**
+ * What the write-and-read probe of the keyring found at start.
+ */
+export type KeyringState = { "kind": "checking" } | { "kind": "ready" } | { "kind": "missing", 
+/**
+ * The cause in words.
+ */
+detail: string, } | { "kind": "locked", 
+/**
+ * The cause in words.
+ */
+detail: string, } | { "kind": "failed", 
+/**
+ * The cause in words.
+ */
+detail: string, };
+
+/**
+ * The languages of the page.
+ */
+export type Language = "en" | "zh-CN";
+
+/**
+ * One row of the ledger.
+ */
+export type LedgerRow = { 
+/**
+ * Its number; the chain runs over these.
+ */
+number: number, 
+/**
+ * The session.
+ */
+session: SessionId, 
+/**
+ * The request.
+ */
+request: string, 
+/**
+ * When it was decided.
+ */
+at: number, 
+/**
+ * Who decided.
+ */
+by: DecidedBy, 
+/**
+ * What.
+ */
+choice: ChoiceKind, 
+/**
+ * The tool's name.
+ */
+tool: string | null, 
+/**
+ * One line of what was decided on (the command or the arguments, cut).
+ */
+subject: string, 
+/**
+ * The reason given.
+ */
+reason: string | null, 
+/**
+ * The digest of what was shown.
+ */
+digest: string, 
+/**
+ * Where the decision stands.
+ */
+fate: Fate, 
+/**
+ * How long the request had waited, in milliseconds.
+ */
+waited_ms: number, };
+
+/**
+ * Arguments of `connection_log` and `decisions`.
+ */
+export type LogQuery = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * How many of the newest rows (≤ 1,000).
+ */
+limit: number, };
+
+/**
+ * A line across the transcript.
+ */
+export type Marker = { "what": "turn_end", 
+/**
+ * How.
+ */
+stop: StopReason, } | { "what": "resumed", 
+/**
+ * How long it was away.
+ */
+away_ms: number, 
+/**
+ * The cursor it resumed after.
+ */
+after: string | null, 
+/**
+ * Events recovered.
+ */
+recovered: number, } | { "what": "gap", 
+/**
+ * What is known of it.
+ */
+detail: string, 
+/**
+ * Whether history filled it.
+ */
+recovered: boolean, } | { "what": "interrupted" } | { "what": "compacted" } | { "what": "rescheduled" } | { "what": "ended", 
+/**
+ * The server's reason.
+ */
+reason: string | null, } | { "what": "thread_started", 
+/**
+ * Its name.
+ */
+name: string | null, } | { "what": "goal", 
+/**
+ * The goal's id.
+ */
+id: string, 
+/**
+ * The description, where it was set.
+ */
+description: string | null, 
+/**
+ * The verdict's word, where it was judged.
+ */
+verdict: string | null, 
+/**
+ * The iteration.
+ */
+iteration: number | null, 
+/**
+ * The explanation.
+ */
+explanation: string | null, };
+
+/**
+ * Something said.
+ */
+export type Message = { 
+/**
+ * Who said it.
+ */
+role: Role, 
+/**
+ * Its parts, in order.
+ */
+parts: Array<Part>, 
+/**
+ * Whether it is all there.
+ */
+state: MessageState, };
+
+/**
+ * Whether a message is all there.
+ */
+export type MessageState = { "kind": "done" } | { "kind": "streaming" } | { "kind": "incomplete" } | { "kind": "sending" } | { "kind": "queued" } | { "kind": "refused", 
+/**
+ * Why.
+ */
+message: string, } | { "kind": "uncertain" };
+
+/**
+ * What the new-session form offers for one server.
+ */
+export type NewSessionOptions = { 
+/**
+ * The agents; empty = none exist (where the server needs one, that is said).
+ */
+agents: Array<AgentChoice>, 
+/**
+ * The environments.
+ */
+environments: Array<EnvironmentChoice>, };
+
+/**
+ * No arguments.
+ */
+export type NoArgs = Record<symbol, never>;
+
+/**
+ * Something to say.
+ */
+export type Notice = { 
+/**
+ * How loud.
+ */
+level: NoticeLevel, 
+/**
+ * What about; the page has words for the codes it knows.
+ */
+code: NoticeCode, 
+/**
+ * The server's or our words.
+ */
+text: string, 
+/**
+ * More, behind "Details".
+ */
+detail: Text | null, };
+
+/**
+ * What a notice is about.
+ */
+export type NoticeCode = "server" | "error_retrying" | "error_fatal" | "unreadable_frame" | "too_large" | "bad_utf8" | "fallback_card";
+
+/**
+ * How loud a notice is.
+ */
+export type NoticeLevel = "info" | "warning" | "error";
+
+/**
+ * Arguments of `open_link`.
+ */
+export type OpenLink = { 
+/**
+ * The address, exactly as it was shown.
+ */
+url: string, };
+
+/**
+ * Everything the sidebar and the shared screens show.
+ */
+export type Overview = { 
+/**
+ * Servers in the person's order.
+ */
+servers: Array<Server>, 
+/**
+ * Sessions worth a row in the sidebar.
+ */
+sessions: Array<SessionRow>, 
+/**
+ * The app's own facts.
+ */
+facts: AppFacts, 
+/**
+ * The number of the last batch this includes.
+ */
+batch: number, };
+
+/**
+ * A change of the overview.
+ */
+export type OverviewChange = { "kind": "servers", 
+/**
+ * All of them.
+ */
+servers: Array<Server>, } | { "kind": "session", 
+/**
+ * The row.
+ */
+row: SessionRow, } | { "kind": "session_gone", 
+/**
+ * Which.
+ */
+session: SessionId, } | { "kind": "facts", 
+/**
+ * All of them.
+ */
+facts: AppFacts, } | { "kind": "notice", 
+/**
+ * Which.
+ */
+server: ServerId, 
+/**
+ * The words.
+ */
+text: string, };
+
+/**
+ * Arguments of `report_page_error`.
+ */
+export type PageError = { 
+/**
+ * The message.
+ */
+message: string, 
+/**
+ * Where.
+ */
+stack: string | null, };
+
+/**
+ * One part of a message or a result.
+ */
+export type Part = { "kind": "text" } & Text | { "kind": "image", 
+/**
+ * `image/png`, …
+ */
+media_type: string, 
+/**
+ * How to read it.
+ */
+handle: string, 
+/**
+ * Decoded bytes.
+ */
+bytes: number, } | { "kind": "remote", 
+/**
+ * `image`, `document`, …
+ */
+what: string, 
+/**
+ * The address or file id, in full.
+ */
+address: string, } | { "kind": "redacted" } | { "kind": "unknown", 
+/**
+ * The block's type, verbatim.
+ */
+what: string, 
+/**
+ * The raw JSON.
+ */
+raw: Text, };
+
+/**
+ * One change.
+ */
+export type Patch = { "topic": "overview", 
+/**
+ * The change.
+ */
+change: OverviewChange, } | { "topic": "session", 
+/**
+ * The session.
+ */
+session: SessionId, 
+/**
+ * Counts up by one per session from its snapshot's number.
+ */
+revision: number, 
+/**
+ * The change.
+ */
+change: SessionChange, };
+
+/**
+ * Arguments of `pause_server`.
+ */
+export type PauseServer = { 
+/**
+ * Which.
+ */
+server: ServerId, 
+/**
+ * Paused, or going again.
+ */
+paused: boolean, };
+
+/**
+ * A part of a big payload, read by handle.
+ */
+export type PayloadChunk = { 
+/**
+ * The text from `from`, at most as long as asked for.
+ */
+text: string, 
+/**
+ * The first character (Unicode scalar value) of `text` in the whole.
+ */
+from: number, 
+/**
+ * Characters of the whole.
+ */
+chars: number, 
+/**
+ * When it was read, so that the page can tell a changed payload.
+ */
+read_at: number, };
+
+/**
+ * All preferences. Kept by tauri-plugin-store, from Rust only.
+ */
+export type Preferences = { 
+/**
+ * Light, dark, or as the system says.
+ */
+theme: Theme, 
+/**
+ * The language; `None` = as the system says.
+ */
+language: Language | null, 
+/**
+ * Whether the practice server is switched on.
+ */
+practice_on: boolean, 
+/**
+ * Long payloads need to be scrolled through before Allow is enabled. `None` = yes.
+ */
+scroll_before_allow: boolean | null, };
+
+/**
+ * A server that works.
+ */
+export type ProbeFound = { 
+/**
+ * The protocol's id.
+ */
+protocol: string, 
+/**
+ * Its dialect, where it has any.
+ */
+dialect: string | null, 
+/**
+ * The address to save (a prefix such as `/v1` may have been added).
+ */
+base_url: string, 
+/**
+ * The server's version, where it says one.
+ */
+version: string | null, 
+/**
+ * It answered without a token.
+ */
+unauthenticated: boolean, };
+
+/**
+ * The layers between us and a working server, in the order they are tried.
+ */
+export type ProbeLayer = "url" | "dns" | "connect" | "tls" | "proxy" | "answer" | "auth" | "protocol";
+
+/**
+ * How a layer of the probe went.
+ */
+export type ProbeOutcome = "ok" | "failed" | "warning";
+
+/**
+ * What a probe found.
+ */
+export type ProbeReport = { 
+/**
+ * The layers in order, up to the first that failed.
+ */
+steps: Array<ProbeStep>, 
+/**
+ * What was found, where all layers work.
+ */
+found: ProbeFound | null, 
+/**
+ * The failure to act on, where one layer does not.
+ */
+error: AppError | null, };
+
+/**
+ * One line of the probe.
+ */
+export type ProbeStep = { 
+/**
+ * Which layer.
+ */
+layer: ProbeLayer, 
+/**
+ * How it went.
+ */
+outcome: ProbeOutcome, 
+/**
+ * The fact found (host, status, version, server words); never a token.
+ */
+detail: string | null, 
+/**
+ * The HTTP status, where there was one.
+ */
+status: number | null, };
+
+/**
+ * One question of a question request.
+ */
+export type Question = { 
+/**
+ * Its id in its request.
+ */
+id: string, 
+/**
+ * Its text.
+ */
+text: string, 
+/**
+ * The options, by label.
+ */
+options: Array<string>, 
+/**
+ * Whether several may be chosen.
+ */
+multiple: boolean, 
+/**
+ * Whether free text is taken.
+ */
+free_text: boolean, };
+
+/**
+ * What to do with a queued message.
+ */
+export type QueuedAction = "drop" | "release";
+
+/**
+ * A message that waits here until the turn ends.
+ */
+export type QueuedMessage = { 
+/**
+ * Its id here.
+ */
+id: string, 
+/**
+ * Its text.
+ */
+text: string, 
+/**
+ * When it was written.
+ */
+at: number, 
+/**
+ * Held back because the turn was stopped or failed: sent only on the person's word.
+ */
+held: boolean, };
+
+/**
+ * Arguments of `queued_message`.
+ */
+export type QueuedMessageAction = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The queued message's id.
+ */
+id: string, 
+/**
+ * What to do with it.
+ */
+action: QueuedAction, };
+
+/**
+ * Arguments of `read_items`.
+ */
+export type ReadItems = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * Items before this one.
+ */
+before: string, 
+/**
+ * How many at most (≤ 500).
+ */
+limit: number, };
+
+/**
+ * Arguments of `read_payload`.
+ */
+export type ReadPayload = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The handle, as an item or request carried it.
+ */
+handle: string, 
+/**
+ * The first character wanted.
+ */
+from: number, 
+/**
+ * How many characters at most (≤ 262,144).
+ */
+limit: number, };
+
+/**
+ * Arguments of `rename_session`.
+ */
+export type RenameSession = { 
+/**
+ * Which.
+ */
+session: SessionId, 
+/**
+ * The new title.
+ */
+title: string, };
+
+/**
+ * Arguments of `reorder_servers`.
+ */
+export type ReorderServers = { 
+/**
+ * All server ids, in the wanted order.
+ */
+order: Array<ServerId>, };
+
+/**
+ * Arguments of `replace_token`.
+ */
+export type ReplaceToken = { 
+/**
+ * Which.
+ */
+server: ServerId, 
+/**
+ * The new token as pasted; empty = use none.
+ */
+token: string, 
+/**
+ * Keep it in memory only.
+ */
+session_only: boolean, };
+
+/**
+ * Something that waits for the person.
+ */
+export type Request = { 
+/**
+ * Its id in its session.
+ */
+id: string, 
+/**
+ * Its session.
+ */
+session: SessionId, 
+/**
+ * Its server.
+ */
+server: ServerId, 
+/**
+ * The server's name, for the card.
+ */
+server_name: string, 
+/**
+ * What is asked.
+ */
+kind: RequestKind, 
+/**
+ * The tool's name, where one is asked about.
+ */
+tool: string | null, 
+/**
+ * Where the tool comes from, when not built in (MCP server).
+ */
+source: string | null, 
+/**
+ * The item in the transcript that this is about.
+ */
+item: string | null, 
+/**
+ * The sub-agents from the root to the asker; empty for the session's own agent.
+ */
+agent_path: Array<string>, 
+/**
+ * The command, where the call runs one.
+ */
+command: Text | null, 
+/**
+ * Where it would run, where the server says it.
+ */
+work_dir: string | null, 
+/**
+ * The arguments as text made in Rust: exactly what was received, indented.
+ */
+arguments: Text, 
+/**
+ * Lines of what is shown (the command, or else the arguments).
+ */
+lines: number, 
+/**
+ * The questions, for `question`.
+ */
+questions: Array<Question>, 
+/**
+ * What can be answered.
+ */
+choices: Array<Choice>, 
+/**
+ * Where it stands.
+ */
+state: RequestState, 
+/**
+ * Why it can be answered only once and not remembered, or needs care; the page shows each in words.
+ */
+flags: Array<RequestFlag>, 
+/**
+ * SHA-256 over what is shown (design: "What you approve is what runs"), hex. A decision must carry it.
+ */
+digest: string, 
+/**
+ * When it was asked.
+ */
+asked_at: number, 
+/**
+ * When the server gives up on it, where it says so.
+ */
+deadline: number | null, };
+
+/**
+ * What needs care about a request.
+ */
+export type RequestFlag = "raw_arguments" | "too_large" | "duplicate_keys" | "hidden_characters";
+
+/**
+ * What is asked.
+ */
+export type RequestKind = "approval" | "question" | "client_tool" | "fallback";
+
+/**
+ * Where a request stands.
+ */
+export type RequestState = { "kind": "announced" } | { "kind": "open" } | { "kind": "sending", 
+/**
+ * What was chosen.
+ */
+choice: ChoiceKind, 
+/**
+ * How many tries so far.
+ */
+attempt: number, } | { "kind": "accepted", 
+/**
+ * What was chosen.
+ */
+choice: ChoiceKind, 
+/**
+ * When.
+ */
+at: number, } | { "kind": "refused", 
+/**
+ * What was chosen.
+ */
+choice: ChoiceKind, 
+/**
+ * The server's words.
+ */
+message: string, } | { "kind": "expired" } | { "kind": "elsewhere", 
+/**
+ * What was answered, where known.
+ */
+choice: ChoiceKind | null, 
+/**
+ * When it was seen.
+ */
+at: number, } | { "kind": "void" };
+
+/**
+ * Who said a message.
+ */
+export type Role = "user" | "agent" | "system";
+
+/**
+ * One scenario of the practice server.
+ */
+export type ScenarioRow = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Its title, in its own language.
+ */
+title: string, 
+/**
+ * One sentence on what it shows.
+ */
+summary: string, };
+
+/**
+ * Arguments of `send_message`.
+ */
+export type SendMessage = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The text.
+ */
+text: string, };
+
+/**
+ * A server as the page shows it. Holds no token.
+ */
+export type Server = { 
+/**
+ * Its id.
+ */
+id: ServerId, 
+/**
+ * The person's name for it.
+ */
+name: string, 
+/**
+ * Where it listens, without a trailing slash.
+ */
+base_url: string, 
+/**
+ * The protocol's id: `managed`, `runs`, `turns`, or one that joined later.
+ */
+protocol: string, 
+/**
+ * How it is spoken to.
+ */
+options: ServerOptions, 
+/**
+ * What is known of its token.
+ */
+token: TokenState, 
+/**
+ * The person paused it: no connection is made.
+ */
+paused: boolean, 
+/**
+ * Whether this is the built-in practice server.
+ */
+practice: boolean, 
+/**
+ * What the last contact showed.
+ */
+state: ServerState, 
+/**
+ * What this server can do; the page draws no button for what it cannot.
+ */
+capabilities: Capabilities, 
+/**
+ * Things the person should know about this server.
+ */
+warnings: Array<ServerWarning>, 
+/**
+ * When it last answered.
+ */
+last_seen_at: number | null, };
+
+/**
+ * What a person entered for a server that is not saved yet. The token goes in, never out.
+ */
+export type ServerDraft = { 
+/**
+ * The person's name for it; empty = made from the host.
+ */
+name: string, 
+/**
+ * The address as typed.
+ */
+base_url: string, 
+/**
+ * The token as pasted (trimmed here); empty = none.
+ */
+token: string, 
+/**
+ * The protocol, where the person chose it; `None` = found by probing.
+ */
+protocol: string | null, 
+/**
+ * Advanced options.
+ */
+options: ServerOptions, 
+/**
+ * Keep the token in memory only, chosen explicitly where there is no keyring.
+ */
+session_only: boolean, };
+
+/**
+ * A server's own id in this app: random, never reused; also the name of its token in the keyring.
+ */
+export type ServerId = string;
+
+/**
+ * How a server is spoken to. Kept in the database; never holds a token.
+ */
+export type ServerOptions = { 
+/**
+ * The protocol's dialect, as the probe found it or the person chose it (managed: `qoder`, `claude`).
+ */
+dialect: string | null, 
+/**
+ * Sends what the oldest servers of the protocol want (managed: `after_id`, `delta_flush_interval_ms`). Changes only what is sent.
+ */
+seed_compat: boolean, 
+/**
+ * Milliseconds between text deltas that `seed_compat` asks for. `None` = 50.
+ */
+delta_flush_interval_ms: number | null, 
+/**
+ * How the token is sent. `None` = as the dialect says.
+ */
+auth: AuthStyle | null, 
+/**
+ * Sent with every request. Names that carry secrets (authorization, x-api-key, cookie) are refused.
+ */
+headers: Array<Header>, 
+/**
+ * The person agreed to plain http to a host that is not this computer.
+ */
+insecure_accepted: boolean, 
+/**
+ * The cap on one line or event of this server's streams, in bytes. `None` = 64 MiB.
+ */
+event_cap_bytes: number | null, };
+
+/**
+ * Names a server.
+ */
+export type ServerRef = { 
+/**
+ * Which.
+ */
+server: ServerId, };
+
+/**
+ * What the last contact with a server showed.
+ */
+export type ServerState = { "kind": "unknown" } | { "kind": "checking" } | { "kind": "online" } | { "kind": "unauthorized" } | { "kind": "forbidden", 
+/**
+ * What the server said.
+ */
+message: string, } | { "kind": "unreachable", 
+/**
+ * The layer that failed.
+ */
+layer: ProbeLayer, 
+/**
+ * The cause in words.
+ */
+detail: string, 
+/**
+ * When it is tried again.
+ */
+retry_at: number | null, } | { "kind": "paused" } | { "kind": "off" };
+
+/**
+ * Something the person should know about a server.
+ */
+export type ServerWarning = "unauthenticated" | "plain_http" | "token_not_stored";
+
+/**
+ * A change inside a session.
+ */
+export type SessionChange = { "kind": "header", 
+/**
+ * All of it.
+ */
+header: SessionHeader, } | { "kind": "item", 
+/**
+ * The item.
+ */
+item: Item, } | { "kind": "append", 
+/**
+ * The item.
+ */
+item: string, 
+/**
+ * Which part of a message; `None` for a thought's text or a tool's input.
+ */
+part: number | null, 
+/**
+ * The text.
+ */
+text: string, } | { "kind": "item_gone", 
+/**
+ * Which.
+ */
+item: string, } | { "kind": "request", 
+/**
+ * The request.
+ */
+request: Request, } | { "kind": "request_gone", 
+/**
+ * Which.
+ */
+request: string, } | { "kind": "connection", 
+/**
+ * The row.
+ */
+row: ConnectionLogRow, } | { "kind": "decision", 
+/**
+ * The row.
+ */
+row: LedgerRow, } | { "kind": "reset" };
+
+/**
+ * Everything above the transcript.
+ */
+export type SessionHeader = { 
+/**
+ * The row, as in lists.
+ */
+row: SessionRow, 
+/**
+ * The agent's name, where known.
+ */
+agent: string | null, 
+/**
+ * The state of its stream.
+ */
+connection: ConnectionState, 
+/**
+ * The last cursor, for people who look closely.
+ */
+cursor: string | null, 
+/**
+ * Why nothing can be sent now, where that is so.
+ */
+closed: ClosedReason | null, 
+/**
+ * A stop that was asked for and where it stands.
+ */
+stop: StopState, 
+/**
+ * Older history is still being fetched.
+ */
+loading_history: boolean, 
+/**
+ * The current or last turn.
+ */
+turn: Turn | null, 
+/**
+ * Usage of the whole session, where the server says it.
+ */
+usage: Usage, 
+/**
+ * Messages that wait here until the turn ends.
+ */
+queued: Array<QueuedMessage>, 
+/**
+ * Goals set for this session.
+ */
+goals: Array<Goal>, 
+/**
+ * Its sub-agents.
+ */
+threads: Array<Thread>, };
+
+/**
+ * A session's number in this app's record. The server's own id is [`SessionRow::remote_id`].
+ */
+export type SessionId = number;
+
+/**
+ * Names a session.
+ */
+export type SessionRef = { 
+/**
+ * Which.
+ */
+session: SessionId, };
+
+/**
+ * A session's row in lists.
+ */
+export type SessionRow = { 
+/**
+ * Its number here.
+ */
+id: SessionId, 
+/**
+ * Its server.
+ */
+server: ServerId, 
+/**
+ * The server's id for it, opaque.
+ */
+remote_id: string, 
+/**
+ * Its title; `None` where it has none yet.
+ */
+title: string | null, 
+/**
+ * What it does.
+ */
+state: SessionState, 
+/**
+ * How many requests wait for the person.
+ */
+waiting: number, 
+/**
+ * The kind of the oldest waiting request.
+ */
+waiting_kind: RequestKind | null, 
+/**
+ * What it was last seen doing, for one short line.
+ */
+activity: Activity | null, 
+/**
+ * When its last event came.
+ */
+last_event_at: number | null, 
+/**
+ * When it was created, as the server says.
+ */
+created_at: number | null, 
+/**
+ * Archived at the server: readable, takes nothing more.
+ */
+archived: boolean, 
+/**
+ * A live link to its stream exists or is being made.
+ */
+live: boolean, };
+
+/**
+ * What a session does, as its server last said.
+ */
+export type SessionState = { "kind": "unknown" } | { "kind": "idle" } | { "kind": "running" } | { "kind": "waiting" } | { "kind": "rescheduling" } | { "kind": "stopping" } | { "kind": "ended" } | { "kind": "other", 
+/**
+ * The word.
+ */
+word: string, };
+
+/**
+ * Arguments of `set_practice`.
+ */
+export type SetPractice = { 
+/**
+ * On or off.
+ */
+on: boolean, };
+
+/**
+ * One session as it is now.
+ */
+export type Snapshot = { 
+/**
+ * The session.
+ */
+session: SessionId, 
+/**
+ * Patches with a higher revision apply to this.
+ */
+revision: number, 
+/**
+ * Everything above the transcript.
+ */
+header: SessionHeader, 
+/**
+ * The last page of items, in order.
+ */
+items: Array<Item>, 
+/**
+ * Whether older items can be asked for.
+ */
+has_older: boolean, 
+/**
+ * How many items there are in all.
+ */
+total_items: number, 
+/**
+ * Requests that wait, or were settled a moment ago.
+ */
+requests: Array<Request>, 
+/**
+ * The connection log's last rows.
+ */
+connection_log: Array<ConnectionLogRow>, 
+/**
+ * The last decisions of this session.
+ */
+decisions: Array<LedgerRow>, };
+
+/**
+ * One bar of the timeline.
+ */
+export type Span = { 
+/**
+ * Whose bar.
+ */
+kind: SpanKind, 
+/**
+ * Its lane's name: the tool's name; empty for the others.
+ */
+name: string, 
+/**
+ * Start.
+ */
+started_at: number, 
+/**
+ * End; `None` while it goes on.
+ */
+ended_at: number | null, };
+
+/**
+ * Whose bar of the timeline it is.
+ */
+export type SpanKind = "model" | "tool" | "you";
+
+/**
+ * Something about the start that the person must be told.
+ */
+export type StartNotice = { "kind": "database_set_aside", 
+/**
+ * Where the damaged file is now.
+ */
+path: string, } | { "kind": "plain_renderer" };
+
+/**
+ * Arguments of `start_scenario`.
+ */
+export type StartScenario = { 
+/**
+ * The scenario's id.
+ */
+scenario: string, };
+
+/**
+ * How a turn ended, from the server's word for it.
+ */
+export type StopReason = { "kind": "end_turn" } | { "kind": "requires_action" } | { "kind": "stopped" } | { "kind": "max_turns" } | { "kind": "max_tokens" } | { "kind": "budget" } | { "kind": "refusal", 
+/**
+ * The server's explanation.
+ */
+explanation: string | null, } | { "kind": "error", 
+/**
+ * The server's words.
+ */
+message: string | null, } | { "kind": "other", 
+/**
+ * The word.
+ */
+word: string, };
+
+/**
+ * A stop, from the click to the server's word.
+ */
+export type StopState = { "kind": "none" } | { "kind": "requested", 
+/**
+ * When.
+ */
+at: number, } | { "kind": "confirmed", 
+/**
+ * When.
+ */
+at: number, };
+
+/**
+ * Text, cut where it is long; the rest is read by handle.
+ */
+export type Text = { 
+/**
+ * The text, or its beginning.
+ */
+text: string, 
+/**
+ * Characters (Unicode scalar values) of the whole text.
+ */
+chars: number, 
+/**
+ * How to read the whole, where `text` is only the beginning.
+ */
+handle: string | null, };
+
+/**
+ * Colour theme.
+ */
+export type Theme = "system" | "light" | "dark";
+
+/**
+ * Something thought.
+ */
+export type Thought = { 
+/**
+ * The text; empty where the server shows none.
+ */
+text: Text, 
+/**
+ * Still thinking.
+ */
+active: boolean, 
+/**
+ * How long it took, where known.
+ */
+took_ms: number | null, };
+
+/**
+ * A sub-agent of a session.
+ */
+export type Thread = { 
+/**
+ * The server's id.
+ */
+id: string, 
+/**
+ * The agent's name.
+ */
+name: string | null, 
+/**
+ * What it does.
+ */
+state: SessionState, };
+
+/**
+ * What is known of a server's token. The token itself never leaves Rust.
+ */
+export type TokenState = "none" | "keyring" | "session_only" | "missing";
+
+/**
+ * A tool call with its result. Upserted by id, never appended twice.
+ */
+export type ToolCall = { 
+/**
+ * The tool's name, verbatim.
+ */
+name: string, 
+/**
+ * Where it comes from, when not built in: the MCP server's name, or `client` for a tool of ours.
+ */
+source: string | null, 
+/**
+ * The arguments as text made in Rust (JSON with its numbers and strings exactly as received, indented).
+ */
+input: Text, 
+/**
+ * The command, where the tool runs one; shown instead of the JSON.
+ */
+command: string | null, 
+/**
+ * One line that says what it acts on (path, command, query, address).
+ */
+subject: string | null, 
+/**
+ * Where the call stands.
+ */
+state: ToolState, 
+/**
+ * The result.
+ */
+output: Array<Part>, 
+/**
+ * When it began and ended, where known.
+ */
+started_at: number | null, 
+/**
+ * See `started_at`.
+ */
+ended_at: number | null, 
+/**
+ * The request that asks about this call, where there is one.
+ */
+request: string | null, };
+
+/**
+ * Where a tool call stands.
+ */
+export type ToolState = { "kind": "announced" } | { "kind": "waiting" } | { "kind": "running" } | { "kind": "done" } | { "kind": "failed" } | { "kind": "denied", 
+/**
+ * The reason given.
+ */
+reason: string | null, } | { "kind": "cancelled" };
+
+/**
+ * One turn, for the inspector.
+ */
+export type Turn = { 
+/**
+ * Its id: the server's, or one counted here.
+ */
+id: string, 
+/**
+ * When it began.
+ */
+started_at: number | null, 
+/**
+ * When it ended; `None` while it runs or waits.
+ */
+ended_at: number | null, 
+/**
+ * How it ended.
+ */
+stop: StopReason | null, 
+/**
+ * Its usage.
+ */
+usage: Usage, 
+/**
+ * What ran when, for the timeline.
+ */
+spans: Array<Span>, };
+
+/**
+ * Something we do not know.
+ */
+export type Unknown = { 
+/**
+ * Its type, verbatim; empty where it has none.
+ */
+what: string, 
+/**
+ * The raw event.
+ */
+raw: Text, };
+
+/**
+ * What was used. A missing number was not said by the server.
+ */
+export type Usage = { 
+/**
+ * Tokens in.
+ */
+input_tokens: number | null, 
+/**
+ * Tokens out.
+ */
+output_tokens: number | null, 
+/**
+ * Of those in, how many came from a cache.
+ */
+cache_read_tokens: number | null, 
+/**
+ * Tokens written to a cache.
+ */
+cache_write_tokens: number | null, 
+/**
+ * Credits, as the server's decimal text.
+ */
+credits: string | null, 
+/**
+ * Money, as text with its currency.
+ */
+cost: string | null, };
+
+/**
+ * Where a message goes that is sent while a turn runs.
+ */
+export type WhileRunning = "queue_here" | "queue_at_server" | "steer";
+
+/** Every command: its arguments and its result. */
+export interface Commands {
+  /** Everything the shared screens show; also (re)starts this window's numbering. */
+  overview: { args: NoArgs; result: Overview };
+  /** Saves preferences. */
+  set_preferences: { args: Preferences; result: null };
+  /** Tries an address without saving or changing anything at the server. */
+  probe_server: { args: ServerDraft; result: ProbeReport };
+  /** Saves a server (and its token in the keyring) and connects. */
+  add_server: { args: ServerDraft; result: Server };
+  /** Changes a server's name, address, protocol or options. The token stays. */
+  edit_server: { args: EditServer; result: Server };
+  /** Replaces a server's token. */
+  replace_token: { args: ReplaceToken; result: Server };
+  /** Pauses or resumes a server. */
+  pause_server: { args: PauseServer; result: Server };
+  /** Puts the servers in this order. */
+  reorder_servers: { args: ReorderServers; result: null };
+  /** Removes a server and its token; its history stays. */
+  remove_server: { args: ServerRef; result: null };
+  /** Reads a server's session list again, now. */
+  refresh_server: { args: ServerRef; result: null };
+  /** Switches the practice server on or off. */
+  set_practice: { args: SetPractice; result: null };
+  /** Starts one of the practice server's scenarios in a new session. */
+  start_scenario: { args: StartScenario; result: SessionRef };
+  /** The practice server's scenarios. */
+  list_scenarios: { args: NoArgs; result: Array<ScenarioRow> };
+  /** What the new-session form offers for a server. */
+  new_session_options: { args: ServerRef; result: NewSessionOptions };
+  /** Creates an environment at the server. */
+  create_environment: { args: CreateEnvironment; result: NewSessionOptions };
+  /** Creates a session. */
+  create_session: { args: CreateSession; result: SessionRef };
+  /** Opens a session in this window: patches for it follow the snapshot. */
+  open_session: { args: SessionRef; result: Snapshot };
+  /** This window no longer shows the session. */
+  close_session: { args: SessionRef; result: null };
+  /** Older items, for scrolling up. */
+  read_items: { args: ReadItems; result: ItemPage };
+  /** A part of a big payload. */
+  read_payload: { args: ReadPayload; result: PayloadChunk };
+  /** Sends a message, or queues it as the server's way is. */
+  send_message: { args: SendMessage; result: null };
+  /** Drops, edits back or releases a queued message. */
+  queued_message: { args: QueuedMessageAction; result: null };
+  /** Asks the server to stop the turn. */
+  stop_session: { args: SessionRef; result: null };
+  /** Tries the connection again now. */
+  retry_now: { args: SessionRef; result: null };
+  /** Renames a session. */
+  rename_session: { args: RenameSession; result: null };
+  /** Archives a session at the server. */
+  archive_session: { args: SessionRef; result: null };
+  /** Deletes a session at the server. Its history here stays. */
+  delete_session: { args: SessionRef; result: null };
+  /** Sets a goal. */
+  define_outcome: { args: DefineOutcome; result: null };
+  /** Answers a request. */
+  decide: { args: Decision; result: Request };
+  /** Every request that waits, of every server. */
+  waiting_requests: { args: NoArgs; result: Array<Request> };
+  /** History and search. */
+  search_history: { args: HistoryQuery; result: HistoryPage };
+  /** The connection log of a session. */
+  connection_log: { args: LogQuery; result: Array<ConnectionLogRow> };
+  /** The decisions of a session. */
+  decisions: { args: LogQuery; result: Array<LedgerRow> };
+  /** Opens a link of the transcript in the system's browser (http, https, mailto only). */
+  open_link: { args: OpenLink; result: null };
+  /** Copies text through the system clipboard. */
+  copy_text: { args: CopyText; result: null };
+  /** The page reports an error of its own. */
+  report_page_error: { args: PageError; result: null };
+  /** The page has drawn its first interactive screen. */
+  page_ready: { args: NoArgs; result: null };
+  /** What closing the window means now, and doing it after the person's answer. */
+  close_window: { args: CloseWindow; result: null };
+}
+
+/** The names of all commands. */
+export const commandNames = [
+  'overview',
+  'set_preferences',
+  'probe_server',
+  'add_server',
+  'edit_server',
+  'replace_token',
+  'pause_server',
+  'reorder_servers',
+  'remove_server',
+  'refresh_server',
+  'set_practice',
+  'start_scenario',
+  'list_scenarios',
+  'new_session_options',
+  'create_environment',
+  'create_session',
+  'open_session',
+  'close_session',
+  'read_items',
+  'read_payload',
+  'send_message',
+  'queued_message',
+  'stop_session',
+  'retry_now',
+  'rename_session',
+  'archive_session',
+  'delete_session',
+  'define_outcome',
+  'decide',
+  'waiting_requests',
+  'search_history',
+  'connection_log',
+  'decisions',
+  'open_link',
+  'copy_text',
+  'report_page_error',
+  'page_ready',
+  'close_window',
+] as const satisfies readonly (keyof Commands)[];
