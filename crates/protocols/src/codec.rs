@@ -1,0 +1,49 @@
+//! Frames to domain events, in two steps.
+
+use std::any::Any;
+
+use contract::{
+    Millis,
+    event::Event,
+    wire::{Frame, FrameKind, Identity, Origin},
+};
+
+/// A frame as its protocol reads it, before it touches any state.
+pub struct Parsed {
+    /// What it is to the log.
+    pub kind: FrameKind,
+    /// Its identity, where it has one.
+    pub identity: Option<Identity>,
+    /// After this frame the stream will say nothing more, ever.
+    pub terminal: bool,
+    /// The protocol's own form of it, given back to [`SessionCodec::fold`].
+    pub body: Body,
+}
+
+/// A protocol's own form of a frame.
+pub type Body = Box<dyn Any + Send>;
+
+/// How a frame was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Where it came from.
+    pub origin: Origin,
+    /// When it was received.
+    pub received_at: Millis,
+    /// Its place in the transcript: items made from it are ordered by it.
+    pub position: i64,
+}
+
+/// Turns the frames of one session into domain events. Holds the fold's state: open drafts, the current turn, open calls.
+pub trait SessionCodec: Send {
+    /// Reads a frame. Changes nothing and never fails: what cannot be read becomes a body that folds to a notice
+    /// (and, where the frame should have been an event, to `EventBody::Reread`).
+    fn parse(&self, frame: &Frame) -> Parsed;
+
+    /// Takes a parsed frame into the running state and appends what it means. An event that is folded again (the
+    /// same id with new content) must upsert, not repeat.
+    fn fold(&mut self, parsed: Parsed, seen: Seen, out: &mut Vec<Event>);
+
+    /// The stream broke: drafts are dropped, since a replay will rebuild them or the whole message will come.
+    fn connection_lost(&mut self, out: &mut Vec<Event>);
+}

@@ -1,0 +1,222 @@
+//! What every protocol is to the engine.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use contract::{
+    Millis,
+    request::{Answer, ChoiceKind, RequestKind},
+    server::{Capabilities, ServerOptions},
+    session::{Goal, NewSessionOptions, SessionState, Usage},
+    wire::Cursor,
+};
+use url::Url;
+
+use crate::{Ask, Refusal, SessionCodec};
+
+/// Where a server is and how it is spoken to. Holds no token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The base address, without a trailing slash in its path.
+    pub base: Url,
+    /// Options as saved.
+    pub options: ServerOptions,
+}
+
+/// A protocol before a server of it is known: how to recognise one, how to make a [`Protocol`] for one.
+pub trait Family: Send + Sync {
+    /// Its id, as saved with a server.
+    fn id(&self) -> &'static str;
+
+    /// Requests without side effects that tell whether a server speaks this protocol, in order. `options` may fix a dialect.
+    fn probes(&self, base: &Url, options: &ServerOptions) -> Vec<Probe>;
+
+    /// The protocol for this server.
+    fn speak(&self, endpoint: Endpoint) -> Arc<dyn Protocol>;
+}
+
+/// One probing request.
+pub struct Probe {
+    /// The dialect it asks in, where the protocol has any.
+    pub dialect: Option<&'static str>,
+    /// The address to save when this probe is answered rightly.
+    pub base: Url,
+    /// The request, without a token.
+    pub request: http::Request<Bytes>,
+    /// Adds a token in this dialect's way.
+    pub authorize: fn(&mut http::Request<Bytes>, &str),
+    /// Reads the answer.
+    pub read: fn(&http::Response<Bytes>) -> Recognition,
+}
+
+/// What an answer to a probe shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognition {
+    /// It speaks this protocol and lets us in.
+    Yes {
+        /// Its version, where it says one.
+        version: Option<String>,
+    },
+    /// It speaks this protocol, or may, and wants a (different) token.
+    WantsToken(Refusal),
+    /// It speaks this protocol but refuses or fails now.
+    Refused(Refusal),
+    /// It does not speak this protocol at this address.
+    No,
+}
+
+/// How long silence may last before a stream counts as dead. Only streams that can be re-attached are ever cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Liveness {
+    /// While a turn runs; `None` = for ever.
+    pub running: Option<Duration>,
+    /// While nothing runs; `None` = for ever.
+    pub idle: Option<Duration>,
+}
+
+/// One server's protocol. Methods return `None` where the server cannot do it; [`Capabilities`] says the same to the page.
+pub trait Protocol: Send + Sync {
+    /// What this server can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// How long its streams may be silent.
+    fn liveness(&self) -> Liveness;
+
+    /// Adds the token to a request, marked as sensitive.
+    fn authorize(&self, request: &mut http::Request<Bytes>, token: &str);
+
+    /// A page of sessions, newest first.
+    fn list_sessions(&self, page: Option<&str>) -> Option<Ask<Page<RemoteSession>>>;
+
+    /// One session.
+    fn read_session(&self, session: &str) -> Option<Ask<RemoteSession>>;
+
+    /// What a new session can be given. Several requests, each adding its part.
+    fn new_session_options(&self) -> Vec<Ask<NewSessionOptions>>;
+
+    /// Creates an environment.
+    fn create_environment(&self, name: &str) -> Option<Ask<()>>;
+
+    /// Creates a session. `key` makes it safe to repeat where the server knows such keys.
+    fn create_session(&self, new: &NewSession, key: &str) -> Option<Ask<RemoteSession>>;
+
+    /// Renames a session.
+    fn rename_session(&self, session: &str, title: &str) -> Option<Ask<()>>;
+
+    /// Archives a session.
+    fn archive_session(&self, session: &str) -> Option<Ask<()>>;
+
+    /// Deletes a session.
+    fn delete_session(&self, session: &str) -> Option<Ask<()>>;
+
+    /// A page of the session's events, newest first.
+    fn history(&self, session: &str, page: Option<&str>) -> Option<Ask<EventPage>>;
+
+    /// The session's live stream, resuming after `cursor` where the server can. `None` for protocols whose streams
+    /// are the answers to what is sent.
+    fn stream(&self, session: &str, cursor: Option<&Cursor>) -> Option<http::Request<Bytes>>;
+
+    /// Whether the stream can resume after a cursor. Where it cannot, every connect lists and merges.
+    fn resumes(&self) -> bool;
+
+    /// Sends something into a session. `key` makes it safe to repeat where the server knows such keys.
+    fn send(&self, session: &str, what: &Outgoing, key: &str) -> Option<Ask<Sent>>;
+
+    /// A fresh codec for one session.
+    fn codec(&self) -> Box<dyn SessionCodec>;
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// How to ask for the next page.
+    pub next: Option<String>,
+}
+
+/// A session as its server describes it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RemoteSession {
+    /// The server's id.
+    pub id: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// What it does.
+    pub state: SessionState,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// When it was created.
+    pub created_at: Option<Millis>,
+    /// When it last changed.
+    pub updated_at: Option<Millis>,
+    /// Archived.
+    pub archived: bool,
+    /// Usage so far.
+    pub usage: Usage,
+    /// Goals as the session object states them (final state of outcomes).
+    pub goals: Vec<Goal>,
+}
+
+/// What a new session is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewSession {
+    /// The agent's id.
+    pub agent: Option<String>,
+    /// The environment's id.
+    pub environment: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+}
+
+/// A page of events, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// Each event's raw JSON, exactly as received.
+    pub events: Vec<String>,
+    /// How to ask for older ones.
+    pub next: Option<String>,
+}
+
+/// Something to send into a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outgoing {
+    /// A message of the person.
+    Message {
+        /// Its text.
+        text: String,
+    },
+    /// A decision on a request.
+    Decision {
+        /// The request's id.
+        request: String,
+        /// What was asked.
+        kind: RequestKind,
+        /// What was chosen.
+        choice: ChoiceKind,
+        /// The reason, for a denial.
+        reason: Option<String>,
+        /// The answers, for a question.
+        answers: Vec<Answer>,
+        /// The result, for a client tool.
+        result: Option<String>,
+    },
+    /// Stop the running turn.
+    Stop,
+    /// A goal.
+    Outcome {
+        /// What is wanted.
+        description: String,
+        /// What it is judged by.
+        rubric: String,
+        /// How often it may be tried.
+        max_iterations: Option<u32>,
+    },
+}
+
+/// What the server made of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// The accepted events' raw JSON with the ids the server gave them; the stream will echo the same ids.
+    pub echoes: Vec<String>,
+}
