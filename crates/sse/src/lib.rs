@@ -1,1 +1,3 @@
-//! sse
+//! Bytes to frames.
+
+pub mod frame;
