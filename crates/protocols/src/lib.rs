@@ -13,7 +13,8 @@ mod protocol;
 pub use ask::{Ask, Refusal, Repeat};
 pub use codec::{Body, Parsed, Seen, SessionCodec};
 pub use protocol::{
-    Endpoint, EventPage, Family, Liveness, NewSession, Outgoing, Page, Probe, Protocol, Recognition, RemoteSession, Sent,
+    Endpoint, EventPage, Family, Liveness, NewSession, Outgoing, Page, Probe, Protocol, Recognition, RemoteSession,
+    Sent,
 };
 
 /// Every protocol this app speaks, in the order in which a probe tries them.
