@@ -1,0 +1,51 @@
+// The page's messages pass here on their way to Rust, in a frame of their own that no script of the page can reach.
+// What is on the list goes through unchanged; anything else is dropped. A test holds the list to the contract's table.
+const known = new Set([
+  'overview',
+  'set_preferences',
+  'probe_server',
+  'add_server',
+  'edit_server',
+  'replace_token',
+  'pause_server',
+  'reorder_servers',
+  'remove_server',
+  'refresh_server',
+  'set_practice',
+  'start_scenario',
+  'list_scenarios',
+  'new_session_options',
+  'create_environment',
+  'create_session',
+  'open_session',
+  'close_session',
+  'read_items',
+  'read_payload',
+  'send_message',
+  'queued_message',
+  'stop_session',
+  'retry_now',
+  'rename_session',
+  'archive_session',
+  'delete_session',
+  'define_outcome',
+  'decide',
+  'waiting_requests',
+  'search_history',
+  'connection_log',
+  'decisions',
+  'open_link',
+  'copy_text',
+  'report_page_error',
+  'page_ready',
+  'close_window',
+  'subscribe',
+  'plugin:event|listen',
+  'plugin:event|unlisten',
+  'plugin:__TAURI_CHANNEL__|fetch',
+]);
+
+window.__TAURI_ISOLATION_HOOK__ = (message) => {
+  if (!known.has(message.cmd)) throw new Error('dropped a message that names no command of this app');
+  return message;
+};

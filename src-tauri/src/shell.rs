@@ -1,0 +1,225 @@
+//! What the shell holds while the app runs, and how the engine gets going behind the window.
+//!
+//! The window opens at once; the engine starts beside it. A command that comes early waits for it. Where the engine
+//! cannot start (the database is newer, or another process has it), every command answers with that error, so the
+//! page says it in the person's language, and the app ends with [`START_FAILED`].
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use contract::{
+    error::{AppError, ErrorCode},
+    settings::StartNotice,
+};
+use engine::{Engine, EngineConfig, PreferencesStore};
+use tokio::sync::watch;
+
+use crate::{
+    bridge::Bridge, clipboard::Clipboard, opener::Opener, practice_server::PracticeServer, window::CloseAsked,
+};
+
+/// The app's exit code where it could not start.
+pub const START_FAILED: i32 = 2;
+
+/// How long the engine may take to write down what it holds when the app ends.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+
+/// The engine on its way up.
+type Starting = Option<Result<Engine, AppError>>;
+
+/// What the shell holds.
+pub struct Shell {
+    /// The way of patches to the windows.
+    pub bridge: Bridge,
+    /// The built-in practice server.
+    pub practice: PracticeServer,
+    /// The preferences.
+    pub preferences: Arc<dyn PreferencesStore>,
+    /// Copying.
+    pub clipboard: Clipboard,
+    /// Links.
+    pub opener: Opener,
+    /// Whether the page is up.
+    pub page: Page,
+    /// A second start finds this one and can bring its window back.
+    pub can_come_back: bool,
+    engine: watch::Receiver<Starting>,
+}
+
+/// What [`Shell::start`] needs.
+pub struct Parts {
+    /// How the engine is set up.
+    pub config: EngineConfig,
+    /// Links.
+    pub opener: Opener,
+    /// The page's state.
+    pub page: Page,
+    /// The shell's own notices.
+    pub notices: Vec<StartNotice>,
+    /// See [`Shell::can_come_back`].
+    pub can_come_back: bool,
+}
+
+impl Shell {
+    /// Starts the engine beside everything else.
+    #[must_use]
+    pub fn start(parts: Parts) -> Self {
+        let (set, engine) = watch::channel(None);
+        let preferences = parts.config.preferences.clone();
+        let practice = PracticeServer::new(parts.config.data_dir.join("practice.jsonl"));
+        tauri::async_runtime::spawn(start_engine(parts.config, practice.clone(), set));
+        Self {
+            bridge: Bridge::new(parts.notices),
+            practice,
+            preferences,
+            clipboard: Clipboard::default(),
+            opener: parts.opener,
+            page: parts.page,
+            can_come_back: parts.can_come_back,
+            engine,
+        }
+    }
+
+    /// The engine, once it is up.
+    ///
+    /// # Errors
+    /// Why it could not start.
+    pub async fn engine(&self) -> Result<Engine, AppError> {
+        let mut engine = self.engine.clone();
+        match engine.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(started)) => started.clone(),
+            // The task that starts it ended without a word: it panicked.
+            Ok(None) | Err(_) => Err(AppError::new(ErrorCode::Internal, "The app could not start.")),
+        }
+    }
+
+    /// What closing the window would leave behind.
+    #[must_use]
+    pub fn close_asked(&self) -> CloseAsked {
+        match &*self.engine.borrow() {
+            Some(Ok(engine)) => {
+                let live = engine.live_sessions();
+                CloseAsked { live: live.count, harmless: live.harmless }
+            }
+            Some(Err(_)) | None => CloseAsked { live: 0, harmless: true },
+        }
+    }
+
+    /// The code the app ends with.
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        if matches!(&*self.engine.borrow(), Some(Err(_))) { START_FAILED } else { 0 }
+    }
+
+    /// Ends the engine and the practice server in good order, within a time limit.
+    pub async fn shutdown(&self) {
+        let engine = match &*self.engine.borrow() {
+            Some(Ok(engine)) => Some(engine.clone()),
+            Some(Err(_)) | None => None,
+        };
+        let end = async {
+            if let Some(engine) = engine {
+                engine.shutdown().await;
+            }
+            self.practice.stop().await;
+        };
+        if tokio::time::timeout(SHUTDOWN_LIMIT, end).await.is_err() {
+            tracing::warn!("the engine did not end in time");
+        }
+    }
+}
+
+async fn start_engine(config: EngineConfig, practice: PracticeServer, set: watch::Sender<Starting>) {
+    let began = Instant::now();
+    let practice_on = config.preferences.load().practice_on;
+    let started = Engine::start(config).await;
+    match &started {
+        Ok(engine) => {
+            tracing::info!(took_ms = millis(began.elapsed()), "engine started");
+            if practice_on && let Err(error) = practice.switch(engine, true).await {
+                tracing::warn!(code = ?error.code, "the practice server did not start");
+            }
+        }
+        Err(error) => {
+            tracing::error!(code = ?error.code, "engine did not start");
+            eprintln!("countersign: {}", error.message);
+        }
+    }
+    set.send_replace(Some(started));
+}
+
+/// Whole milliseconds, for logs and files.
+#[must_use]
+pub fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether the page has drawn its first interactive screen.
+#[derive(Clone)]
+pub struct Page {
+    ready: Arc<watch::Sender<bool>>,
+    ready_file: Option<PathBuf>,
+    age: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Page {
+    /// Not drawn yet. `ready_file` gets the process's age in milliseconds when it is.
+    pub fn new(ready_file: Option<PathBuf>, age: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self { ready: Arc::new(watch::channel(false).0), ready_file, age: Arc::new(age) }
+    }
+
+    /// The page says that it is up.
+    pub fn is_up(&self) {
+        if self.ready.send_replace(true) {
+            return;
+        }
+        let age_ms = millis((self.age)());
+        tracing::info!(age_ms, "page ready");
+        if let Some(file) = &self.ready_file
+            && let Err(error) = write_whole(file, &age_ms.to_string())
+        {
+            tracing::warn!(%error, "the ready file could not be written");
+        }
+    }
+
+    /// Whether it is up.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        *self.ready.borrow()
+    }
+
+    /// Waits until it is up.
+    pub async fn ready(&self) {
+        // The sender lives as long as this value, so the wait cannot fail.
+        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+    }
+}
+
+/// Whoever waits for the file never reads half of it.
+fn write_whole(file: &std::path::Path, text: &str) -> std::io::Result<()> {
+    let beside = file.with_extension("part");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ready_file_is_written_once_with_the_first_screens_age() {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ready");
+        let age = Arc::new(AtomicU64::new(700));
+        let page = Page::new(Some(file.clone()), move || Duration::from_millis(age.fetch_add(1, Ordering::SeqCst)));
+        assert!(!page.is_ready());
+        page.is_up();
+        page.is_up();
+        assert!(page.is_ready());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "700");
+    }
+}

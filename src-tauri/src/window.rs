@@ -1,0 +1,163 @@
+//! The window: it goes nowhere, opens nothing, and closing it never loses what runs.
+
+use contract::command::CloseAction;
+use serde::Serialize;
+use tauri::{
+    AppHandle, Emitter, Manager, Runtime, Url, WebviewWindow, WebviewWindowBuilder, webview::NewWindowResponse,
+};
+
+use crate::shell::Shell;
+
+/// The one window's label.
+pub const MAIN: &str = "main";
+
+/// Tells the page that closing was asked for and needs the person's word. Carries [`CloseAsked`].
+pub const CLOSE_ASKED: &str = "close-asked";
+
+/// What the page needs to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CloseAsked {
+    /// Sessions with a live link.
+    pub live: u32,
+    /// Their servers go on without us and they can be taken up again.
+    pub harmless: bool,
+}
+
+/// What closing the window means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// Nothing runs: the app ends.
+    Quit,
+    /// The window goes, the sessions go on being watched.
+    Hide,
+    /// Leaving stops or loses work: the person says.
+    Ask,
+}
+
+/// Says what closing means.
+#[must_use]
+pub fn closing(live: u32, harmless: bool) -> Closing {
+    match (live, harmless) {
+        (0, _) => Closing::Quit,
+        (_, true) => Closing::Hide,
+        (_, false) => Closing::Ask,
+    }
+}
+
+/// Opens the window.
+///
+/// # Errors
+/// Where the system gives none.
+pub fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<WebviewWindow<R>> {
+    let config = app.config();
+    let shape = config.app.windows.iter().find(|window| window.label == MAIN).cloned().unwrap_or_default();
+    let dev = if cfg!(feature = "custom-protocol") { None } else { config.build.dev_url.clone() };
+    WebviewWindowBuilder::from_config(app, &shape)?
+        .on_navigation(move |to| may_navigate(to, dev.as_ref()))
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_download(|_, _| false)
+        .build()
+}
+
+/// S-09: the app's own pages and nothing else. The isolation frame is let through by Tauri itself.
+#[must_use]
+pub fn may_navigate(to: &Url, dev: Option<&Url>) -> bool {
+    let own = match to.scheme() {
+        "tauri" => to.host_str() == Some("localhost"),
+        "http" | "https" => cfg!(windows) && to.host_str() == Some("tauri.localhost"),
+        _ => false,
+    };
+    own && to.port().is_none() || dev.is_some_and(|dev| dev.origin() == to.origin())
+}
+
+/// Brings the window back to where the person sees it.
+pub fn show<R: Runtime>(app: &AppHandle<R>) {
+    let Some(window) = app.get_webview_window(MAIN) else { return };
+    for outcome in [window.show(), window.unminimize(), window.set_focus()] {
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "the window could not be brought back");
+        }
+    }
+}
+
+/// The person closed the window by its frame.
+pub fn close_requested<R: Runtime>(app: &AppHandle<R>) {
+    let shell = app.state::<Shell>();
+    // A page that never came up cannot ask anything.
+    let asked = if shell.page.is_ready() { shell.close_asked() } else { CloseAsked { live: 0, harmless: true } };
+    match closing(asked.live, asked.harmless) {
+        Closing::Quit => quit(app),
+        Closing::Hide => act(app, CloseAction::Hide),
+        Closing::Ask => {
+            show(app);
+            if let Err(error) = app.emit_to(MAIN, CLOSE_ASKED, asked) {
+                tracing::warn!(%error, "the page could not be asked");
+                quit(app);
+            }
+        }
+    }
+}
+
+/// Does what the person said. A hidden window comes back when the app is started a second time; where a second start
+/// could not find the first, the window is made small instead, for hiding would lose it.
+pub fn act<R: Runtime>(app: &AppHandle<R>, action: CloseAction) {
+    match action {
+        CloseAction::Hide => {
+            let Some(window) = app.get_webview_window(MAIN) else { return };
+            let outcome = if app.state::<Shell>().can_come_back { window.hide() } else { window.minimize() };
+            if let Err(error) = outcome {
+                tracing::warn!(%error, "the window could not be hidden");
+            }
+        }
+        CloseAction::Quit => quit(app),
+        CloseAction::Cancel => {}
+    }
+}
+
+fn quit<R: Runtime>(app: &AppHandle<R>) {
+    app.exit(app.state::<Shell>().exit_code());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s09_only_the_apps_own_pages_can_be_gone_to() {
+        let may = |address: &str| may_navigate(&address.parse().unwrap(), None);
+        assert!(may("tauri://localhost/"));
+        assert!(may("tauri://localhost/index.html#history"));
+        assert_eq!(may("http://tauri.localhost/"), cfg!(windows));
+        for address in [
+            "https://example.com/",
+            "http://localhost:5173/",
+            "http://127.0.0.1/",
+            "tauri://evil/",
+            "tauri://localhost.evil/",
+            "tauri://localhost:80/",
+            "file:///etc/passwd",
+            "about:blank",
+            "data:text/html,x",
+            "javascript:alert(1)",
+            "blob:tauri://localhost/x",
+            "http://tauri.localhost.evil.example/",
+        ] {
+            assert!(!may(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn the_page_under_development_is_let_in_by_its_whole_origin() {
+        let dev = "http://localhost:5173".parse().unwrap();
+        assert!(may_navigate(&"http://localhost:5173/x".parse().unwrap(), Some(&dev)));
+        assert!(!may_navigate(&"http://localhost:5174/".parse().unwrap(), Some(&dev)));
+    }
+
+    #[test]
+    fn closing_ends_hides_or_asks() {
+        assert_eq!(closing(0, true), Closing::Quit);
+        assert_eq!(closing(0, false), Closing::Quit);
+        assert_eq!(closing(2, true), Closing::Hide);
+        assert_eq!(closing(2, false), Closing::Ask);
+    }
+}
