@@ -1,3 +1,4 @@
 //! Bytes to frames.
 
 pub mod frame;
+pub mod reconnect;
