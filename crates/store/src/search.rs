@@ -1,0 +1,277 @@
+//! History and search over titles and texts. Words of three characters and more are found by trigrams, one or two
+//! Chinese, Japanese or Korean characters by pairs, other short words by looking at the texts themselves.
+//!
+//! A session is found when its title, or one of its items, holds every word. Found sessions come last active first.
+
+use std::collections::HashSet;
+
+use contract::{
+    search::{HistoryHit, HistoryPage, HistoryPlace, HistoryQuery},
+    session::{SessionId, SessionRow},
+};
+use rusqlite::{Connection, Row, params_from_iter, types::Value};
+
+use crate::{
+    Store, StoreError,
+    encode::{optional_text, text},
+    items::SESSION_SHIFT,
+    search_index::{behind, is_cjk},
+    search_places::{has_all, place},
+    sessions::{COLUMNS, LAST_ACTIVE, stored_session},
+};
+
+/// Sessions in one page at most.
+const PAGE: u32 = 200;
+
+/// Items shown per session.
+const PLACES: u32 = 3;
+
+impl Store {
+    /// Finds sessions by words in titles and texts; every session where there are no words. Removed servers' sessions
+    /// are included. `waiting` and the state are as last stored; no session is said to be live.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn search(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {
+        self.read(move |conn| page(conn, &query)).await
+    }
+}
+
+fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+    // A NUL would end the expression for SQLite, and no text is found by control characters.
+    let clean: String = query
+        .text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let phrase = clean.trim();
+    let words: Vec<&str> = phrase.split_whitespace().collect();
+    let plan = if words.is_empty() {
+        None
+    } else {
+        Some(Plan::new(&words))
+    };
+    let found = plan.as_ref().map(|plan| plan.sessions(conn)).transpose()?;
+
+    let wanted = query.limit.clamp(1, PAGE) as usize;
+    let mut ids = Vec::new();
+    let sql = format!(
+        "SELECT s.id, s.title FROM sessions s WHERE ?1 IS NULL OR s.server = ?1 ORDER BY {LAST_ACTIVE} DESC, s.id DESC"
+    );
+    let mut sessions = conn.prepare_cached(&sql)?;
+    let mut rows = sessions.query([query.server.as_ref().map(|id| id.0.as_str())])?;
+    let mut skip = query.offset;
+    while ids.len() <= wanted
+        && let Some(row) = rows.next()?
+    {
+        let id: i64 = row.get(0)?;
+        let titled = optional_text(row, 1)?.is_some_and(|title| has_all(&title, &words));
+        if found
+            .as_ref()
+            .is_some_and(|found| !titled && !found.contains(&id))
+        {
+            continue;
+        }
+        if skip > 0 {
+            skip -= 1;
+            continue;
+        }
+        ids.push((id, titled));
+    }
+    let more = ids.len() > wanted;
+    ids.truncate(wanted);
+
+    let mut hits = Vec::with_capacity(ids.len());
+    for (id, titled) in ids {
+        let mut hit = hit(conn, SessionId(id))?;
+        if let Some(plan) = &plan {
+            if titled && let Some(title) = &hit.row.title {
+                hit.places.push(place(None, title, phrase, &words));
+            }
+            hit.places.extend(plan.places(conn, id, phrase, &words)?);
+        }
+        hits.push(hit);
+    }
+    Ok(HistoryPage {
+        hits,
+        more,
+        index_behind: behind(conn)?,
+    })
+}
+
+fn hit(conn: &Connection, id: SessionId) -> Result<HistoryHit, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, ifnull(v.name, s.server), nullif({LAST_ACTIVE}, 0)
+         FROM sessions s LEFT JOIN servers v ON v.id = s.server WHERE s.id = ?1"
+    );
+    let mut query = conn.prepare_cached(&sql)?;
+    let mut rows = query.query([id.0])?;
+    let row = rows.next()?.ok_or(StoreError::NoSuchSession(id))?;
+    let record = stored_session(row)?.record;
+    Ok(HistoryHit {
+        row: SessionRow {
+            id,
+            server: record.server,
+            remote_id: record.remote_id,
+            title: record.title,
+            state: record.state,
+            waiting: record.waiting,
+            waiting_kind: record.waiting_kind,
+            activity: record.activity,
+            last_event_at: record.last_event_at,
+            created_at: record.created_at,
+            archived: record.archived,
+            live: false,
+        },
+        server_name: text(row, 15)?,
+        places: Vec::new(),
+        last_active_at: row.get(16)?,
+    })
+}
+
+/// How the items are found: one table that leads, and texts that are looked at behind it.
+struct Plan {
+    /// From and where, up to the items `i`; `?1` is the expression where there is one.
+    from: &'static str,
+    expression: Option<String>,
+    /// Conditions on `i.search_text`, with their values from `?5` on.
+    conditions: String,
+    patterns: Vec<String>,
+}
+
+const BY_TRIGRAMS: &str = "items_fts CROSS JOIN items i ON i.id = items_fts.rowid WHERE items_fts MATCH ?1 AND items_fts.rowid BETWEEN ?2 AND ?3";
+const BY_PAIRS: &str = "items_pairs CROSS JOIN items i ON i.id = items_pairs.rowid
+     WHERE items_pairs MATCH ?1 AND items_pairs.rowid BETWEEN ?2 AND ?3";
+const BY_SIGHT: &str = "items i WHERE ?1 IS NULL AND i.id BETWEEN ?2 AND ?3";
+
+impl Plan {
+    fn new(words: &[&str]) -> Self {
+        let (long, short): (Vec<&str>, Vec<&str>) =
+            words.iter().partition(|word| word.chars().count() >= 3);
+        let (pairs, other): (Vec<&str>, Vec<&str>) =
+            short.iter().partition(|word| word.chars().all(is_cjk));
+        let (from, expression, looked_at) = if !long.is_empty() {
+            (BY_TRIGRAMS, Some(all_of(&long, |word| phrase(word))), short)
+        } else if !pairs.is_empty() {
+            (BY_PAIRS, Some(all_of(&pairs, |word| pair(word))), other)
+        } else {
+            (BY_SIGHT, None, other)
+        };
+        let mut plan = Self {
+            from,
+            expression,
+            conditions: String::new(),
+            patterns: Vec::new(),
+        };
+        for word in looked_at {
+            plan.look_at(word);
+        }
+        plan
+    }
+
+    /// LIKE folds ASCII alone: the word is also tried in either case.
+    fn look_at(&mut self, word: &str) {
+        let mut forms = vec![word.to_owned(), word.to_lowercase(), word.to_uppercase()];
+        forms.dedup();
+        let mut alternatives = Vec::new();
+        for form in forms {
+            self.patterns.push(like(&form));
+            alternatives.push(format!(
+                "i.search_text LIKE ?{} ESCAPE '\\'",
+                self.patterns.len() + 4
+            ));
+        }
+        self.conditions
+            .push_str(&format!(" AND ({})", alternatives.join(" OR ")));
+    }
+
+    /// Runs over the matches in `first..=last`, in the order of rows, up to `limit`.
+    fn matches<T>(
+        &self,
+        conn: &Connection,
+        range: (i64, i64),
+        limit: u32,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let sql = format!(
+            "SELECT i.id, i.item, i.search_text FROM {}{} ORDER BY 1 LIMIT ?4",
+            self.from, self.conditions
+        );
+        let mut values: Vec<Value> = vec![
+            self.expression.clone().into(),
+            range.0.into(),
+            range.1.into(),
+            i64::from(limit).into(),
+        ];
+        values.extend(self.patterns.iter().cloned().map(Value::from));
+        conn.prepare_cached(&sql)?
+            .query_and_then(params_from_iter(values), read)?
+            .collect()
+    }
+
+    /// Every session with a match: from one match straight to the next session's first row, however many there are
+    /// between.
+    fn sessions(&self, conn: &Connection) -> Result<HashSet<i64>, StoreError> {
+        let mut found = HashSet::new();
+        let mut from = 0;
+        while let Some(id) = self
+            .matches(conn, (from, i64::MAX), 1, |row| Ok(row.get::<_, i64>(0)?))?
+            .pop()
+        {
+            let session = id >> SESSION_SHIFT;
+            found.insert(session);
+            from = (session + 1) << SESSION_SHIFT;
+        }
+        Ok(found)
+    }
+
+    fn places(
+        &self,
+        conn: &Connection,
+        session: i64,
+        phrase: &str,
+        words: &[&str],
+    ) -> Result<Vec<HistoryPlace>, StoreError> {
+        let range = (
+            session << SESSION_SHIFT,
+            ((session + 1) << SESSION_SHIFT) - 1,
+        );
+        self.matches(conn, range, PLACES, |row| {
+            Ok(place(Some(text(row, 1)?), &text(row, 2)?, phrase, words))
+        })
+    }
+}
+
+fn all_of(words: &[&str], form: impl Fn(&str) -> String) -> String {
+    words
+        .iter()
+        .map(|word| form(word))
+        .collect::<Vec<_>>()
+        .join(" AND ")
+}
+
+/// The word as an FTS5 string: nothing in it is an operator.
+fn phrase(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+/// A pair is a word of the pairs table; a single character begins one.
+fn pair(word: &str) -> String {
+    if word.chars().count() == 1 {
+        format!("{} *", phrase(word))
+    } else {
+        phrase(word)
+    }
+}
+
+fn like(word: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in word.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
