@@ -14,18 +14,14 @@ use store::{CursorMove, SessionRecord, Store, StoreError};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let frames = std::env::args()
-        .nth(1)
-        .map_or(Ok(200_000), |argument| argument.parse())?;
+    let frames = std::env::args().nth(1).map_or(Ok(200_000), |argument| argument.parse())?;
     let folder = tempfile::tempdir()?;
     let store = Store::open(&folder.path().join("rate.db"), 0)?.store;
     for (remote_id, batch) in [("warm", 1_000), ("a", 1_000), ("b", 250), ("c", 4_000)] {
         let session = store.put_session(record(remote_id)).await?;
         let new = measure(&store, session, frames, batch).await?;
         let same = measure(&store, session, frames, batch).await?;
-        println!(
-            "batch {batch:>5}: {new:>9.0} new frames/s, {same:>9.0} known frames/s ({remote_id})"
-        );
+        println!("batch {batch:>5}: {new:>9.0} new frames/s, {same:>9.0} known frames/s ({remote_id})");
     }
     let started = Instant::now();
     store.close().await?;
@@ -33,12 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-async fn measure(
-    store: &Store,
-    session: SessionId,
-    frames: i64,
-    batch: i64,
-) -> Result<f64, StoreError> {
+async fn measure(store: &Store, session: SessionId, frames: i64, batch: i64) -> Result<f64, StoreError> {
     let mut batches = Vec::new();
     let mut from = 0;
     while from < frames {
@@ -48,17 +39,8 @@ async fn measure(
     }
     let started = Instant::now();
     for batch in batches {
-        let cursor = batch
-            .last()
-            .and_then(|last| last.frame.id.clone())
-            .map(Cursor);
-        store
-            .append(
-                session,
-                batch,
-                cursor.map_or(CursorMove::Keep, CursorMove::To),
-            )
-            .await?;
+        let cursor = batch.last().and_then(|last| last.frame.id.clone()).map(Cursor);
+        store.append(session, batch, cursor.map_or(CursorMove::Keep, CursorMove::To)).await?;
     }
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     Ok(frames as f64 / started.elapsed().as_secs_f64())
@@ -80,10 +62,7 @@ fn frame(number: i64) -> LoggedFrame {
         },
         origin: Origin::Stream,
         kind: FrameKind::Buffered,
-        identity: Some(Identity {
-            event_id: id,
-            thread: None,
-        }),
+        identity: Some(Identity { event_id: id, thread: None }),
         position: number,
         received_at: 1_764_500_000_000 + number,
     }

@@ -16,11 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub async fn log_connection(
-        &self,
-        session: SessionId,
-        rows: Vec<ConnectionLogRow>,
-    ) -> Result<(), StoreError> {
+    pub async fn log_connection(&self, session: SessionId, rows: Vec<ConnectionLogRow>) -> Result<(), StoreError> {
         self.write(rows.len(), move |desk| {
             let mut insert = desk.conn.prepare_cached(
                 "INSERT INTO connection_log (session, at, what, cursor, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -44,11 +40,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn connection_log(
-        &self,
-        session: SessionId,
-        limit: u32,
-    ) -> Result<Vec<ConnectionLogRow>, StoreError> {
+    pub async fn connection_log(&self, session: SessionId, limit: u32) -> Result<Vec<ConnectionLogRow>, StoreError> {
         self.read(move |conn| {
             conn.prepare_cached(
                 "SELECT at, what, cursor, detail FROM connection_log WHERE session = ?1 ORDER BY id DESC LIMIT ?2",

@@ -31,14 +31,9 @@ pub(crate) fn look_before_opening(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     };
     if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
-        return Err(StoreError::Damaged {
-            detail: "the file is not a database".into(),
-        });
+        return Err(StoreError::Damaged { detail: "the file is not a database".into() });
     }
-    if let Some(bytes) = header
-        .get(60..64)
-        .and_then(|bytes| <[u8; 4]>::try_from(bytes).ok())
-    {
+    if let Some(bytes) = header.get(60..64).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()) {
         check_known(i64::from(i32::from_be_bytes(bytes)))?;
     }
     // After a crash the version may stand in the WAL alone.
@@ -58,35 +53,21 @@ fn read_header(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
         Err(error) => return Err(StoreError::file(path, error)),
     };
     let mut header = Vec::with_capacity(HEADER_BYTES);
-    file.take(HEADER_BYTES as u64)
-        .read_to_end(&mut header)
-        .map_err(|error| StoreError::file(path, error))?;
-    Ok(if header.is_empty() {
-        None
-    } else {
-        Some(header)
-    })
+    file.take(HEADER_BYTES as u64).read_to_end(&mut header).map_err(|error| StoreError::file(path, error))?;
+    Ok(if header.is_empty() { None } else { Some(header) })
 }
 
 /// Checks the pages of an open database, where that is due.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] with SQLite's first finding.
-pub(crate) fn check_pages(
-    conn: &Connection,
-    path: &Path,
-    closed_last_time: bool,
-) -> Result<(), StoreError> {
+pub(crate) fn check_pages(conn: &Connection, path: &Path, closed_last_time: bool) -> Result<(), StoreError> {
     let bytes = fs::metadata(path).map_or(0, |file| file.len());
     if closed_last_time && bytes > ALWAYS_CHECKED_BYTES {
         return Ok(());
     }
     let finding: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if finding == "ok" {
-        Ok(())
-    } else {
-        Err(StoreError::Damaged { detail: finding })
-    }
+    if finding == "ok" { Ok(()) } else { Err(StoreError::Damaged { detail: finding }) }
 }
 
 /// Renames the file and its `-wal` and `-shm` to names that are free, so that SQLite can still open what is left.
@@ -94,11 +75,7 @@ pub(crate) fn check_pages(
 /// # Errors
 /// [`StoreError::File`] when a rename fails.
 pub(crate) fn set_aside(path: &Path, now: Millis) -> Result<PathBuf, StoreError> {
-    let taken = |target: &Path| {
-        ["", "-wal", "-shm"]
-            .iter()
-            .any(|suffix| beside(target, suffix).exists())
-    };
+    let taken = |target: &Path| ["", "-wal", "-shm"].iter().any(|suffix| beside(target, suffix).exists());
     let first = beside(path, &format!(".damaged-{now}"));
     let target = std::iter::once(first.clone())
         .chain((2_u32..).map(|n| beside(&first, &format!("-{n}"))))

@@ -101,10 +101,7 @@ impl StoreError {
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::File {
-            path: path.into(),
-            source: Arc::new(source),
-        }
+        Self::File { path: path.into(), source: Arc::new(source) }
     }
 }
 

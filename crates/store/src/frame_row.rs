@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// The columns [`logged_frame`] reads, in its order.
-pub(crate) const COLUMNS: &str = "seq, position, origin, kind, event_id, thread, sse_id, name, repaired, too_large, received_at, checksum, data";
+pub(crate) const COLUMNS: &str =
+    "seq, position, origin, kind, event_id, thread, sse_id, name, repaired, too_large, received_at, checksum, data";
 
 /// `frames.kind` of a buffered frame; the partial index is over these.
 const BUFFERED: i64 = 1;
@@ -40,9 +41,7 @@ fn kind(number: i64) -> Result<FrameKind, StoreError> {
         0 => Ok(FrameKind::Preview),
         BUFFERED => Ok(FrameKind::Buffered),
         2 => Ok(FrameKind::Control),
-        other => Err(StoreError::Damaged {
-            detail: format!("a frame of kind {other}"),
-        }),
+        other => Err(StoreError::Damaged { detail: format!("a frame of kind {other}") }),
     }
 }
 
@@ -53,9 +52,7 @@ fn origin(number: i64) -> Result<Origin, StoreError> {
         2 => Ok(Origin::History),
         3 => Ok(Origin::Answer),
         4 => Ok(Origin::Local),
-        other => Err(StoreError::Damaged {
-            detail: format!("a frame of origin {other}"),
-        }),
+        other => Err(StoreError::Damaged { detail: format!("a frame of origin {other}") }),
     }
 }
 
@@ -99,18 +96,12 @@ pub(crate) fn checksum(frame: &Frame) -> i64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
     let mut mix = |word: u64| sum = (sum ^ word).wrapping_mul(PRIME).rotate_left(29);
-    for part in [
-        frame.id.as_deref(),
-        frame.name.as_deref(),
-        Some(frame.data.as_str()),
-    ] {
+    for part in [frame.id.as_deref(), frame.name.as_deref(), Some(frame.data.as_str())] {
         let bytes = part.unwrap_or_default().as_bytes();
         mix(part.map_or(u64::MAX, |part| part.len() as u64));
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
-        mix(rest
-            .iter()
-            .fold(0, |tail, byte| (tail << 8) | u64::from(*byte)));
+        mix(rest.iter().fold(0, |tail, byte| (tail << 8) | u64::from(*byte)));
     }
     sum.cast_signed()
 }
@@ -120,10 +111,7 @@ pub(crate) fn checksum(frame: &Frame) -> i64 {
 pub(crate) fn logged_frame(row: &Row<'_>) -> Result<(i64, LoggedFrame), StoreError> {
     let identity = match optional_text(row, 4)? {
         None => None,
-        Some(event_id) => Some(Identity {
-            event_id,
-            thread: optional_text(row, 5)?,
-        }),
+        Some(event_id) => Some(Identity { event_id, thread: optional_text(row, 5)? }),
     };
     let id = match row.get_ref(6)? {
         ValueRef::Integer(_) => identity.as_ref().map(|identity| identity.event_id.clone()),
@@ -135,9 +123,7 @@ pub(crate) fn logged_frame(row: &Row<'_>) -> Result<(i64, LoggedFrame), StoreErr
         name: optional_text(row, 7)?,
         data: text(row, 12)?,
         repaired: row.get(8)?,
-        too_large: too_large.map(|bytes| TooLarge {
-            bytes: bytes.cast_unsigned(),
-        }),
+        too_large: too_large.map(|bytes| TooLarge { bytes: bytes.cast_unsigned() }),
     };
     let seq = row.get(0)?;
     if row.get::<_, i64>(11)? != checksum(&frame) {

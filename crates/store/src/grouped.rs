@@ -66,17 +66,8 @@ pub(crate) struct Task<T, F> {
 }
 
 impl<T, F> Task<T, F> {
-    pub(crate) fn new(
-        weight: usize,
-        work: F,
-        reply: oneshot::Sender<Result<T, StoreError>>,
-    ) -> Self {
-        Self {
-            weight,
-            work: Some(work),
-            result: Err(StoreError::Closed),
-            reply,
-        }
+    pub(crate) fn new(weight: usize, work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
+        Self { weight, work: Some(work), result: Err(StoreError::Closed), reply }
     }
 }
 

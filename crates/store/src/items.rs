@@ -28,31 +28,21 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchSession`], or when the database cannot be written; then nothing of it is.
     pub async fn save_items(&self, session: SessionId, save: ItemsSave) -> Result<(), StoreError> {
-        self.write(save.upserts.len() + save.gone.len(), move |desk| {
-            save_items(desk, session, &save)
-        })
-        .await
+        self.write(save.upserts.len() + save.gone.len(), move |desk| save_items(desk, session, &save)).await
     }
 
     /// What a session's projections were made from; `None` where there are none.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn projection(
-        &self,
-        session: SessionId,
-    ) -> Result<Option<ProjectionMark>, StoreError> {
+    pub async fn projection(&self, session: SessionId) -> Result<Option<ProjectionMark>, StoreError> {
         self.read(move |conn| {
             let mark: Option<(i64, i64)> = conn
                 .prepare_cached("SELECT version, through_seq FROM projections WHERE session = ?1")?
                 .query_row([session.0], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()?;
             let log_seq = log_seq(conn, session)?;
-            Ok(mark.map(|(version, through_seq)| ProjectionMark {
-                version,
-                through_seq,
-                log_seq,
-            }))
+            Ok(mark.map(|(version, through_seq)| ProjectionMark { version, through_seq, log_seq }))
         })
         .await
     }
@@ -110,10 +100,8 @@ impl Store {
     pub async fn usage(&self, session: SessionId) -> Result<Usage, StoreError> {
         self.read(move |conn| {
             let mut query = conn.prepare_cached("SELECT body FROM usage WHERE session = ?1")?;
-            let usage = query
-                .query_and_then([session.0], |row| from_json("usage", &text(row, 0)?))?
-                .next()
-                .transpose()?;
+            let usage =
+                query.query_and_then([session.0], |row| from_json("usage", &text(row, 0)?))?.next().transpose()?;
             Ok(usage.unwrap_or_default())
         })
         .await
@@ -138,17 +126,11 @@ impl Store {
 
 fn save_items(desk: &mut Desk<'_>, session: SessionId, save: &ItemsSave) -> Result<(), StoreError> {
     require(desk.conn, session)?;
-    let mut stale = if save.replace_all {
-        known_items(desk.conn, session)?
-    } else {
-        HashSet::new()
-    };
+    let mut stale = if save.replace_all { known_items(desk.conn, session)? } else { HashSet::new() };
     let first = session.0 << SESSION_SHIFT;
     let mut next: i64 = desk
         .conn
-        .prepare_cached(
-            "SELECT ifnull(max(id), ?1) + 1 FROM items WHERE id BETWEEN ?1 AND ?1 + 4294967295",
-        )?
+        .prepare_cached("SELECT ifnull(max(id), ?1) + 1 FROM items WHERE id BETWEEN ?1 AND ?1 + 4294967295")?
         .query_row([first], |row| row.get(0))?;
     for stored in &save.upserts {
         stale.remove(&stored.item.id);
@@ -161,12 +143,7 @@ fn save_items(desk: &mut Desk<'_>, session: SessionId, save: &ItemsSave) -> Resu
     save_rest(desk.conn, session, save)
 }
 
-fn upsert(
-    desk: &mut Desk<'_>,
-    session: SessionId,
-    id: i64,
-    stored: &StoredItem,
-) -> Result<(), StoreError> {
+fn upsert(desk: &mut Desk<'_>, session: SessionId, id: i64, stored: &StoredItem) -> Result<(), StoreError> {
     let StoredItem { item, search_text } = stored;
     let change = desk.numbers.next_change();
     // A change that search cannot see does not send the item to the index again.
@@ -177,15 +154,7 @@ fn upsert(
              ON CONFLICT (session, item) DO UPDATE SET place = ?4, body = ?6, search_text = ?7,
                changed = iif(search_text = ?7, changed, ?5)",
         )?
-        .execute(params![
-            id,
-            session.0,
-            item.id,
-            item.order,
-            change,
-            json("item", item)?,
-            search_text
-        ])?;
+        .execute(params![id, session.0, item.id, item.order, change, json("item", item)?, search_text])?;
     Ok(())
 }
 
@@ -196,14 +165,11 @@ fn known_items(conn: &Connection, session: SessionId) -> Result<HashSet<String>,
 }
 
 fn remove(conn: &Connection, session: SessionId, items: &[&str]) -> Result<(), StoreError> {
-    let mut delete =
-        conn.prepare_cached("DELETE FROM items WHERE session = ?1 AND item = ?2 RETURNING id")?;
+    let mut delete = conn.prepare_cached("DELETE FROM items WHERE session = ?1 AND item = ?2 RETURNING id")?;
     let mut unindex = conn.prepare_cached("DELETE FROM items_fts WHERE rowid = ?1")?;
     let mut unpair = conn.prepare_cached("DELETE FROM items_pairs WHERE rowid = ?1")?;
     for item in items {
-        let id: Option<i64> = delete
-            .query_row(params![session.0, item], |row| row.get(0))
-            .optional()?;
+        let id: Option<i64> = delete.query_row(params![session.0, item], |row| row.get(0)).optional()?;
         if let Some(id) = id {
             unindex.execute([id])?;
             unpair.execute([id])?;
@@ -213,18 +179,11 @@ fn remove(conn: &Connection, session: SessionId, items: &[&str]) -> Result<(), S
 }
 
 fn save_rest(conn: &Connection, session: SessionId, save: &ItemsSave) -> Result<(), StoreError> {
-    conn.prepare_cached("DELETE FROM requests WHERE session = ?1")?
-        .execute([session.0])?;
-    let mut insert = conn.prepare_cached(
-        "INSERT OR REPLACE INTO requests (session, id, place, body) VALUES (?1, ?2, ?3, ?4)",
-    )?;
+    conn.prepare_cached("DELETE FROM requests WHERE session = ?1")?.execute([session.0])?;
+    let mut insert =
+        conn.prepare_cached("INSERT OR REPLACE INTO requests (session, id, place, body) VALUES (?1, ?2, ?3, ?4)")?;
     for (place, request) in (0_i64..).zip(&save.requests) {
-        insert.execute(params![
-            session.0,
-            request.id,
-            place,
-            json("request", request)?
-        ])?;
+        insert.execute(params![session.0, request.id, place, json("request", request)?])?;
     }
     conn.prepare_cached(
         "INSERT INTO usage (session, body) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET body = ?2",

@@ -22,22 +22,15 @@ impl Store {
     /// [`StoreError::AlreadyDecided`] where the person's earlier decision on this request is on its way or accepted;
     /// [`StoreError::NoSuchSession`]; or when the database cannot be written.
     pub async fn record_decision(&self, decision: NewDecision) -> Result<i64, StoreError> {
-        self.write_synced(move |desk| record(desk.conn, decision))
-            .await
+        self.write_synced(move |desk| record(desk.conn, decision)).await
     }
 
     /// Writes down what became of a decision, as a row of its own. The fate it has already is not written again.
     ///
     /// # Errors
     /// [`StoreError::NoSuchDecision`], [`StoreError::NotAFate`], or when the database cannot be written.
-    pub async fn settle_decision(
-        &self,
-        number: i64,
-        fate: Fate,
-        now: Millis,
-    ) -> Result<(), StoreError> {
-        self.write_synced(move |desk| settle(desk.conn, number, &fate, now))
-            .await
+    pub async fn settle_decision(&self, number: i64, fate: Fate, now: Millis) -> Result<(), StoreError> {
+        self.write_synced(move |desk| settle(desk.conn, number, &fate, now)).await
     }
 }
 
@@ -48,14 +41,8 @@ fn record(conn: &Connection, decision: NewDecision) -> Result<i64, StoreError> {
             "SELECT 1 FROM {WITH_FATE} WHERE d.session = ?1 AND d.request = ?2 AND d.settles IS NULL
                AND d.decided_by = 'you' AND ifnull(f.fate, d.fate) IN ('sending', 'accepted')"
         );
-        if conn
-            .prepare_cached(&sql)?
-            .exists(params![decision.session.0, decision.request])?
-        {
-            return Err(StoreError::AlreadyDecided {
-                session: decision.session,
-                request: decision.request,
-            });
+        if conn.prepare_cached(&sql)?.exists(params![decision.session.0, decision.request])? {
+            return Err(StoreError::AlreadyDecided { session: decision.session, request: decision.request });
         }
     }
     let (fate, fate_message) = fate_columns(&decision.fate);
@@ -94,14 +81,7 @@ fn settle(conn: &Connection, number: i64, settled: &Fate, now: Millis) -> Result
     let found = conn
         .prepare_cached(&sql)?
         .query_and_then([number], |row| -> Result<_, StoreError> {
-            let copied: [Value; 6] = [
-                row.get(2)?,
-                row.get(3)?,
-                row.get(4)?,
-                row.get(5)?,
-                row.get(6)?,
-                row.get(7)?,
-            ];
+            let copied: [Value; 6] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?];
             Ok((fate(row, 0)?, copied))
         })?
         .next()
@@ -154,8 +134,7 @@ fn append_row(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
     );
     let chain = [Value::Blob(prev), Value::Blob(hash.to_vec())];
-    conn.prepare_cached(&sql)?
-        .execute(params_from_iter(values.iter().chain(&chain)))?;
+    conn.prepare_cached(&sql)?.execute(params_from_iter(values.iter().chain(&chain)))?;
     conn.prepare_cached(
         "INSERT INTO ledger_head (only, number, hash) VALUES (1, ?1, ?2)
          ON CONFLICT (only) DO UPDATE SET number = ?1, hash = ?2",

@@ -62,10 +62,7 @@ mod tests {
     fn missing_and_empty_differ_and_so_does_another_predecessor() {
         let mut empty = row("r", "deny");
         empty[7] = Value::Text(String::new());
-        assert_ne!(
-            row_hash(&GENESIS, &row("r", "deny")),
-            row_hash(&GENESIS, &empty)
-        );
+        assert_ne!(row_hash(&GENESIS, &row("r", "deny")), row_hash(&GENESIS, &empty));
         assert_ne!(row_hash(&GENESIS, &empty), row_hash(&[1; 32], &empty));
     }
 }

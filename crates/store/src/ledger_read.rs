@@ -17,19 +17,14 @@ pub(crate) const WITH_FATE: &str = "decisions d LEFT JOIN decisions f
     ON f.number = (SELECT max(s.number) FROM decisions s WHERE s.settles = d.number)";
 
 /// The two columns [`fate`] reads.
-pub(crate) const FATE: &str =
-    "ifnull(f.fate, d.fate), iif(f.number IS NULL, d.fate_message, f.fate_message)";
+pub(crate) const FATE: &str = "ifnull(f.fate, d.fate), iif(f.number IS NULL, d.fate_message, f.fate_message)";
 
 impl Store {
     /// The newest decisions first, each with its fate; of one session or of all.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn decisions(
-        &self,
-        session: Option<SessionId>,
-        limit: u32,
-    ) -> Result<Vec<LedgerRow>, StoreError> {
+    pub async fn decisions(&self, session: Option<SessionId>, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
         self.read(move |conn| {
             let sql = format!(
                 "SELECT d.number, d.session, d.request, d.at, d.decided_by, d.choice, d.tool, d.subject, d.reason,
@@ -102,9 +97,7 @@ fn verify(conn: &Connection) -> Result<u64, StoreError> {
         .optional()?;
     let (last, hash) = head.unwrap_or_else(|| (0, GENESIS.to_vec()));
     if last != expected - 1 || hash != prev {
-        return Err(StoreError::LedgerBroken {
-            number: expected.min(last + 1),
-        });
+        return Err(StoreError::LedgerBroken { number: expected.min(last + 1) });
     }
     Ok(last.unsigned_abs())
 }
@@ -140,12 +133,8 @@ pub(crate) fn fate(row: &Row<'_>, column: usize) -> Result<Fate, StoreError> {
     match text(row, column)?.as_str() {
         "sending" => Ok(Fate::Sending),
         "accepted" => Ok(Fate::Accepted),
-        "refused" => Ok(Fate::Refused {
-            message: text(row, column + 1)?,
-        }),
+        "refused" => Ok(Fate::Refused { message: text(row, column + 1)? }),
         "superseded" => Ok(Fate::Superseded),
-        other => Err(StoreError::Damaged {
-            detail: format!("a decision's fate {other}"),
-        }),
+        other => Err(StoreError::Damaged { detail: format!("a decision's fate {other}") }),
     }
 }

@@ -38,8 +38,7 @@ pub use error::StoreError;
 pub use log_read::FrameReader;
 pub use migrate::SCHEMA_VERSION;
 pub use record::{
-    Appended, CursorMove, ItemsSave, NewDecision, Opened, OutboxMessage, OutboxState, Outcome,
-    PROJECTION_VERSION, PendingDecision, ProjectionMark, SessionRecord, StoredItem, StoredServer,
-    StoredSession,
+    Appended, CursorMove, ItemsSave, NewDecision, Opened, OutboxMessage, OutboxState, Outcome, PROJECTION_VERSION,
+    PendingDecision, ProjectionMark, SessionRecord, StoredItem, StoredServer, StoredSession,
 };
 pub use store::Store;

@@ -26,15 +26,9 @@ impl Lock {
     /// [`StoreError::Locked`] when someone has it, [`StoreError::File`] when the file cannot be used.
     pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
         let path = beside(database, ".lock");
-        let file = private(
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false),
-        )
-        .open(&path)
-        .map_err(|error| StoreError::file(&path, error))?;
+        let file = private(OpenOptions::new().read(true).write(true).create(true).truncate(false))
+            .open(&path)
+            .map_err(|error| StoreError::file(&path, error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { file, path }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path }),

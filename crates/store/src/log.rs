@@ -45,10 +45,7 @@ impl Store {
         frames: Vec<LoggedFrame>,
         cursor: CursorMove,
     ) -> Result<Appended, StoreError> {
-        self.write(frames.len(), move |desk| {
-            append(desk, session, frames, &cursor)
-        })
-        .await
+        self.write(frames.len(), move |desk| append(desk, session, frames, &cursor)).await
     }
 }
 
@@ -73,11 +70,7 @@ fn append(
         }
     }
     let log_seq = move_cursor(conn, session, cursor, mark)?;
-    Ok(Appended {
-        frames,
-        outcomes,
-        log_seq,
-    })
+    Ok(Appended { frames, outcomes, log_seq })
 }
 
 /// Writes one frame and, where it changed the log, sets `mark` to the change's number.
@@ -89,14 +82,7 @@ fn write_frame(
     logged: &LoggedFrame,
     mark: &mut Option<i64>,
 ) -> Result<Outcome, StoreError> {
-    let LoggedFrame {
-        frame,
-        origin,
-        kind,
-        identity,
-        position,
-        received_at,
-    } = logged;
+    let LoggedFrame { frame, origin, kind, identity, position, received_at } = logged;
     let identity = identity.as_ref();
     let seq = numbers.next_log_seq();
     let rows = statement.execute(params![
@@ -110,9 +96,7 @@ fn write_frame(
         sse_id_column(frame, identity),
         frame.name.as_deref(),
         frame.repaired,
-        frame
-            .too_large
-            .map(|too_large| too_large.bytes.cast_signed()),
+        frame.too_large.map(|too_large| too_large.bytes.cast_signed()),
         received_at,
         checksum(frame),
         frame.data.as_str(),

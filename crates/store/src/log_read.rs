@@ -21,23 +21,14 @@ impl Store {
     /// Reads a session's log from its beginning, in the order of places (ties in the order of arrival).
     #[must_use]
     pub fn frames(&self, session: SessionId) -> FrameReader {
-        FrameReader {
-            store: self.clone(),
-            session,
-            after: Some((i64::MIN, i64::MIN)),
-            log_seq: 0,
-        }
+        FrameReader { store: self.clone(), session, after: Some((i64::MIN, i64::MIN)), log_seq: 0 }
     }
 
     /// The persisted event with this id, as received: the session's own copy, else the first thread's.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn frame(
-        &self,
-        session: SessionId,
-        event_id: String,
-    ) -> Result<Option<LoggedFrame>, StoreError> {
+    pub async fn frame(&self, session: SessionId, event_id: String) -> Result<Option<LoggedFrame>, StoreError> {
         self.read(move |conn| {
             // A number sorts before every text: the session's own copy comes first.
             let sql = format!(
@@ -54,10 +45,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn position_bounds(
-        &self,
-        session: SessionId,
-    ) -> Result<Option<(i64, i64)>, StoreError> {
+    pub async fn position_bounds(&self, session: SessionId) -> Result<Option<(i64, i64)>, StoreError> {
         self.read(move |conn| {
             // Two look-ups: SQLite walks the whole index for min and max in one.
             let bounds: (Option<i64>, Option<i64>) = conn
@@ -75,19 +63,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn known_events(
-        &self,
-        session: SessionId,
-        event_ids: Vec<String>,
-    ) -> Result<Vec<bool>, StoreError> {
+    pub async fn known_events(&self, session: SessionId, event_ids: Vec<String>) -> Result<Vec<bool>, StoreError> {
         self.read(move |conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT 1 FROM frames WHERE session = ?1 AND event_id = ?2 AND kind = 1",
-            )?;
-            event_ids
-                .iter()
-                .map(|id| Ok(query.exists(params![session.0, id])?))
-                .collect()
+            let mut query =
+                conn.prepare_cached("SELECT 1 FROM frames WHERE session = ?1 AND event_id = ?2 AND kind = 1")?;
+            event_ids.iter().map(|id| Ok(query.exists(params![session.0, id])?)).collect()
         })
         .await
     }
@@ -99,10 +79,7 @@ impl Store {
     pub async fn cursor(&self, session: SessionId) -> Result<Option<Cursor>, StoreError> {
         self.read(move |conn| {
             let mut query = conn.prepare_cached("SELECT after FROM cursors WHERE session = ?1")?;
-            let after = query
-                .query_and_then([session.0], |row| optional_text(row, 0))?
-                .next()
-                .transpose()?;
+            let after = query.query_and_then([session.0], |row| optional_text(row, 0))?.next().transpose()?;
             Ok(after.flatten().map(Cursor))
         })
         .await
@@ -129,17 +106,10 @@ impl FrameReader {
             return Ok(None);
         };
         let session = self.session;
-        let page = self
-            .store
-            .read(move |conn| read_page(conn, session, after))
-            .await?;
+        let page = self.store.read(move |conn| read_page(conn, session, after)).await?;
         self.after = page.after;
         self.log_seq = page.log_seq;
-        Ok(if page.frames.is_empty() {
-            None
-        } else {
-            Some(page.frames)
-        })
+        Ok(if page.frames.is_empty() { None } else { Some(page.frames) })
     }
 
     /// The session's log mark at the moment the last page was read. Once [`FrameReader::next`] has given `None` and
@@ -173,9 +143,5 @@ fn read_page(conn: &Connection, session: SessionId, after: (i64, i64)) -> Result
             break;
         }
     }
-    Ok(Page {
-        frames,
-        after: last,
-        log_seq: log_seq(conn, session)?,
-    })
+    Ok(Page { frames, after: last, log_seq: log_seq(conn, session)? })
 }

@@ -21,10 +21,7 @@ pub(crate) fn version(conn: &Connection) -> Result<i64, StoreError> {
 /// Refuses a version this build does not know.
 pub(crate) fn check_known(found: i64) -> Result<(), StoreError> {
     if found > SCHEMA_VERSION {
-        return Err(StoreError::TooNew {
-            found,
-            known: SCHEMA_VERSION,
-        });
+        return Err(StoreError::TooNew { found, known: SCHEMA_VERSION });
     }
     Ok(())
 }

@@ -58,13 +58,8 @@ pub(crate) fn open(path: &Path, now: Millis) -> Result<Opened, StoreError> {
         opened => (opened?, None),
     };
     lock.mark_open()?;
-    let readers = (0..READERS)
-        .map(|_| open_reader(path))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(Opened {
-        store: Store::start(conn, readers, lock)?,
-        set_aside: aside,
-    })
+    let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Opened { store: Store::start(conn, readers, lock)?, set_aside: aside })
 }
 
 fn open_sound(path: &Path, closed_last_time: bool) -> Result<Connection, StoreError> {
@@ -90,15 +85,9 @@ fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 /// Creates the file for its owner alone, whatever the umask is, and narrows what exists. SQLite gives its `-wal` and
 /// `-shm` the mode of the database.
 fn make_private(path: &Path) -> Result<(), StoreError> {
-    private(
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false),
-    )
-    .open(path)
-    .map_err(|error| StoreError::file(path, error))?;
+    private(OpenOptions::new().read(true).write(true).create(true).truncate(false))
+        .open(path)
+        .map_err(|error| StoreError::file(path, error))?;
     #[cfg(unix)]
     for suffix in ["", "-wal", "-shm", ".lock"] {
         use std::os::unix::fs::PermissionsExt;

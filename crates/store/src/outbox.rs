@@ -50,10 +50,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn outbox(
-        &self,
-        session: Option<SessionId>,
-    ) -> Result<Vec<OutboxMessage>, StoreError> {
+    pub async fn outbox(&self, session: Option<SessionId>) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read(move |conn| {
             conn.prepare_cached(
                 "SELECT session, id, body, key, at, state FROM outbox WHERE ?1 IS NULL OR session = ?1 ORDER BY place",
@@ -87,8 +84,6 @@ fn state(word: &str) -> Result<OutboxState, StoreError> {
         "queued" => Ok(OutboxState::Queued),
         "held" => Ok(OutboxState::Held),
         "sending" => Ok(OutboxState::Sending),
-        other => Err(StoreError::Damaged {
-            detail: format!("an outbox state {other}"),
-        }),
+        other => Err(StoreError::Damaged { detail: format!("an outbox state {other}") }),
     }
 }

@@ -36,11 +36,7 @@ struct Lanes<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(room: usize) -> Self {
         Self {
-            lanes: Mutex::new(Lanes {
-                urgent: VecDeque::new(),
-                plain: VecDeque::new(),
-                closed: false,
-            }),
+            lanes: Mutex::new(Lanes { urgent: VecDeque::new(), plain: VecDeque::new(), closed: false }),
             ready: Condvar::new(),
             room: Semaphore::new(room),
         }
@@ -66,12 +62,7 @@ impl<T> Queue<T> {
 
     /// Waits for entries and takes a group of one lane: all urgent ones, else plain ones up to `budget` by `weight`
     /// (at least one). False once the queue is closed and empty.
-    pub(crate) fn pop_group(
-        &self,
-        group: &mut Vec<T>,
-        budget: usize,
-        weight: impl Fn(&T) -> usize,
-    ) -> bool {
+    pub(crate) fn pop_group(&self, group: &mut Vec<T>, budget: usize, weight: impl Fn(&T) -> usize) -> bool {
         let mut lanes = self.lock();
         loop {
             if !lanes.urgent.is_empty() {
@@ -94,10 +85,7 @@ impl<T> Queue<T> {
             if lanes.closed {
                 return false;
             }
-            lanes = self
-                .ready
-                .wait(lanes)
-                .unwrap_or_else(PoisonError::into_inner);
+            lanes = self.ready.wait(lanes).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -138,10 +126,7 @@ mod tests {
         let queue = Queue::new(1);
         queue.push(1, Lane::Plain).await.unwrap();
         let mut second = std::pin::pin!(queue.push(2, Lane::Plain));
-        let waits = std::future::poll_fn(|cx| {
-            std::task::Poll::Ready(second.as_mut().poll(cx).is_pending())
-        })
-        .await;
+        let waits = std::future::poll_fn(|cx| std::task::Poll::Ready(second.as_mut().poll(cx).is_pending())).await;
         assert!(waits);
         let mut group = Vec::new();
         assert!(queue.pop_group(&mut group, 1, |_| 1));

@@ -39,18 +39,10 @@ impl Store {
 
 fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
     // A NUL would end the expression for SQLite, and no text is found by control characters.
-    let clean: String = query
-        .text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let clean: String = query.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let phrase = clean.trim();
     let words: Vec<&str> = phrase.split_whitespace().collect();
-    let plan = if words.is_empty() {
-        None
-    } else {
-        Some(Plan::new(&words))
-    };
+    let plan = if words.is_empty() { None } else { Some(Plan::new(&words)) };
     let found = plan.as_ref().map(|plan| plan.sessions(conn)).transpose()?;
 
     let wanted = query.limit.clamp(1, PAGE) as usize;
@@ -66,10 +58,7 @@ fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreErr
     {
         let id: i64 = row.get(0)?;
         let titled = optional_text(row, 1)?.is_some_and(|title| has_all(&title, &words));
-        if found
-            .as_ref()
-            .is_some_and(|found| !titled && !found.contains(&id))
-        {
+        if found.as_ref().is_some_and(|found| !titled && !found.contains(&id)) {
             continue;
         }
         if skip > 0 {
@@ -92,11 +81,7 @@ fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreErr
         }
         hits.push(hit);
     }
-    Ok(HistoryPage {
-        hits,
-        more,
-        index_behind: behind(conn)?,
-    })
+    Ok(HistoryPage { hits, more, index_behind: behind(conn)? })
 }
 
 fn hit(conn: &Connection, id: SessionId) -> Result<HistoryHit, StoreError> {
@@ -146,10 +131,8 @@ const BY_SIGHT: &str = "items i WHERE ?1 IS NULL AND i.id BETWEEN ?2 AND ?3";
 
 impl Plan {
     fn new(words: &[&str]) -> Self {
-        let (long, short): (Vec<&str>, Vec<&str>) =
-            words.iter().partition(|word| word.chars().count() >= 3);
-        let (pairs, other): (Vec<&str>, Vec<&str>) =
-            short.iter().partition(|word| word.chars().all(is_cjk));
+        let (long, short): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.chars().count() >= 3);
+        let (pairs, other): (Vec<&str>, Vec<&str>) = short.iter().partition(|word| word.chars().all(is_cjk));
         let (from, expression, looked_at) = if !long.is_empty() {
             (BY_TRIGRAMS, Some(all_of(&long, |word| phrase(word))), short)
         } else if !pairs.is_empty() {
@@ -157,12 +140,7 @@ impl Plan {
         } else {
             (BY_SIGHT, None, other)
         };
-        let mut plan = Self {
-            from,
-            expression,
-            conditions: String::new(),
-            patterns: Vec::new(),
-        };
+        let mut plan = Self { from, expression, conditions: String::new(), patterns: Vec::new() };
         for word in looked_at {
             plan.look_at(word);
         }
@@ -176,13 +154,9 @@ impl Plan {
         let mut alternatives = Vec::new();
         for form in forms {
             self.patterns.push(like(&form));
-            alternatives.push(format!(
-                "i.search_text LIKE ?{} ESCAPE '\\'",
-                self.patterns.len() + 4
-            ));
+            alternatives.push(format!("i.search_text LIKE ?{} ESCAPE '\\'", self.patterns.len() + 4));
         }
-        self.conditions
-            .push_str(&format!(" AND ({})", alternatives.join(" OR ")));
+        self.conditions.push_str(&format!(" AND ({})", alternatives.join(" OR ")));
     }
 
     /// Runs over the matches in `first..=last`, in the order of rows, up to `limit`.
@@ -193,20 +167,12 @@ impl Plan {
         limit: u32,
         read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let sql = format!(
-            "SELECT i.id, i.item, i.search_text FROM {}{} ORDER BY 1 LIMIT ?4",
-            self.from, self.conditions
-        );
-        let mut values: Vec<Value> = vec![
-            self.expression.clone().into(),
-            range.0.into(),
-            range.1.into(),
-            i64::from(limit).into(),
-        ];
+        let sql =
+            format!("SELECT i.id, i.item, i.search_text FROM {}{} ORDER BY 1 LIMIT ?4", self.from, self.conditions);
+        let mut values: Vec<Value> =
+            vec![self.expression.clone().into(), range.0.into(), range.1.into(), i64::from(limit).into()];
         values.extend(self.patterns.iter().cloned().map(Value::from));
-        conn.prepare_cached(&sql)?
-            .query_and_then(params_from_iter(values), read)?
-            .collect()
+        conn.prepare_cached(&sql)?.query_and_then(params_from_iter(values), read)?.collect()
     }
 
     /// Every session with a match: from one match straight to the next session's first row, however many there are
@@ -214,10 +180,7 @@ impl Plan {
     fn sessions(&self, conn: &Connection) -> Result<HashSet<i64>, StoreError> {
         let mut found = HashSet::new();
         let mut from = 0;
-        while let Some(id) = self
-            .matches(conn, (from, i64::MAX), 1, |row| Ok(row.get::<_, i64>(0)?))?
-            .pop()
-        {
+        while let Some(id) = self.matches(conn, (from, i64::MAX), 1, |row| Ok(row.get::<_, i64>(0)?))?.pop() {
             let session = id >> SESSION_SHIFT;
             found.insert(session);
             from = (session + 1) << SESSION_SHIFT;
@@ -232,22 +195,13 @@ impl Plan {
         phrase: &str,
         words: &[&str],
     ) -> Result<Vec<HistoryPlace>, StoreError> {
-        let range = (
-            session << SESSION_SHIFT,
-            ((session + 1) << SESSION_SHIFT) - 1,
-        );
-        self.matches(conn, range, PLACES, |row| {
-            Ok(place(Some(text(row, 1)?), &text(row, 2)?, phrase, words))
-        })
+        let range = (session << SESSION_SHIFT, ((session + 1) << SESSION_SHIFT) - 1);
+        self.matches(conn, range, PLACES, |row| Ok(place(Some(text(row, 1)?), &text(row, 2)?, phrase, words)))
     }
 }
 
 fn all_of(words: &[&str], form: impl Fn(&str) -> String) -> String {
-    words
-        .iter()
-        .map(|word| form(word))
-        .collect::<Vec<_>>()
-        .join(" AND ")
+    words.iter().map(|word| form(word)).collect::<Vec<_>>().join(" AND ")
 }
 
 /// The word as an FTS5 string: nothing in it is an operator.
@@ -257,11 +211,7 @@ fn phrase(word: &str) -> String {
 
 /// A pair is a word of the pairs table; a single character begins one.
 fn pair(word: &str) -> String {
-    if word.chars().count() == 1 {
-        format!("{} *", phrase(word))
-    } else {
-        phrase(word)
-    }
+    if word.chars().count() == 1 { format!("{} *", phrase(word)) } else { phrase(word) }
 }
 
 fn like(word: &str) -> String {

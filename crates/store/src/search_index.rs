@@ -31,8 +31,7 @@ fn step(conn: &Connection, max_rows: u32) -> Result<(), StoreError> {
     let mut forget = conn.prepare_cached("DELETE FROM items_fts WHERE rowid = ?1")?;
     let mut forget_pairs = conn.prepare_cached("DELETE FROM items_pairs WHERE rowid = ?1")?;
     let mut add = conn.prepare_cached("INSERT INTO items_fts (rowid, text) VALUES (?1, ?2)")?;
-    let mut add_pairs =
-        conn.prepare_cached("INSERT INTO items_pairs (rowid, pairs) VALUES (?1, ?2)")?;
+    let mut add_pairs = conn.prepare_cached("INSERT INTO items_pairs (rowid, pairs) VALUES (?1, ?2)")?;
     let mut reached = None;
     let mut rows = query.query([max_rows])?;
     let mut pairs = String::new();
@@ -49,8 +48,7 @@ fn step(conn: &Connection, max_rows: u32) -> Result<(), StoreError> {
         }
     }
     if let Some(reached) = reached {
-        conn.prepare_cached("UPDATE search_cursor SET changed = ?1")?
-            .execute([reached])?;
+        conn.prepare_cached("UPDATE search_cursor SET changed = ?1")?.execute([reached])?;
     }
     Ok(())
 }
@@ -58,9 +56,7 @@ fn step(conn: &Connection, max_rows: u32) -> Result<(), StoreError> {
 /// How many items have a text that is not in the index yet.
 pub(crate) fn behind(conn: &Connection) -> Result<u64, StoreError> {
     let count: i64 = conn
-        .prepare_cached(
-            "SELECT count(*) FROM items WHERE changed > (SELECT changed FROM search_cursor)",
-        )?
+        .prepare_cached("SELECT count(*) FROM items WHERE changed > (SELECT changed FROM search_cursor)")?
         .query_row([], |row| row.get(0))?;
     Ok(count.unsigned_abs())
 }

@@ -51,19 +51,12 @@ fn match_at(text: &str, start: usize, needle: &[char]) -> Option<usize> {
 }
 
 fn first_chars(text: &str, count: usize) -> &str {
-    let end = text
-        .char_indices()
-        .nth(count)
-        .map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
 }
 
 fn last_chars(text: &str, count: usize) -> &str {
-    let start = text
-        .char_indices()
-        .rev()
-        .nth(count.saturating_sub(1))
-        .map_or(0, |(at, _)| at);
+    let start = text.char_indices().rev().nth(count.saturating_sub(1)).map_or(0, |(at, _)| at);
     text.get(start..).unwrap_or(text)
 }
 
@@ -79,47 +72,25 @@ mod tests {
 
     #[test]
     fn the_match_keeps_its_own_case() {
-        assert_eq!(
-            around("Run CARGO Test now", "cargo test"),
-            ("Run ".into(), "CARGO Test".into(), " now".into())
-        );
-        assert_eq!(
-            around("ÉCOLE", "école"),
-            (String::new(), "ÉCOLE".into(), String::new())
-        );
-        assert_eq!(
-            around("İstanbul", "stan"),
-            ("İ".into(), "stan".into(), "bul".into())
-        );
+        assert_eq!(around("Run CARGO Test now", "cargo test"), ("Run ".into(), "CARGO Test".into(), " now".into()));
+        assert_eq!(around("ÉCOLE", "école"), (String::new(), "ÉCOLE".into(), String::new()));
+        assert_eq!(around("İstanbul", "stan"), ("İ".into(), "stan".into(), "bul".into()));
     }
 
     #[test]
     fn words_apart_show_the_first_of_them() {
-        assert_eq!(
-            around("alpha beta gamma", "gamma alpha"),
-            ("alpha beta ".into(), "gamma".into(), String::new())
-        );
+        assert_eq!(around("alpha beta gamma", "gamma alpha"), ("alpha beta ".into(), "gamma".into(), String::new()));
     }
 
     #[test]
     fn only_forty_characters_stand_around_a_match() {
         let text = format!("{}东京{}", "前".repeat(100), "后".repeat(100));
         let (before, matched, after) = around(&text, "东京");
-        assert_eq!(
-            (
-                before.chars().count(),
-                matched.as_str(),
-                after.chars().count()
-            ),
-            (40, "东京", 40)
-        );
+        assert_eq!((before.chars().count(), matched.as_str(), after.chars().count()), (40, "东京", 40));
     }
 
     #[test]
     fn a_false_start_is_passed_over() {
-        assert_eq!(
-            around("aab", "ab"),
-            ("a".into(), "ab".into(), String::new())
-        );
+        assert_eq!(around("aab", "ab"), ("a".into(), "ab".into(), String::new()));
     }
 }

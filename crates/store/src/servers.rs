@@ -8,8 +8,7 @@ use crate::{
     encode::{from_json, from_word, json, text, word},
 };
 
-const COLUMNS: &str =
-    "id, name, base_url, protocol, options, paused, practice, token_state, last_seen_at";
+const COLUMNS: &str = "id, name, base_url, protocol, options, paused, practice, token_state, last_seen_at";
 
 impl Store {
     /// The servers in the person's order, without the removed ones.
@@ -18,12 +17,8 @@ impl Store {
     /// When the database cannot be read.
     pub async fn servers(&self) -> Result<Vec<StoredServer>, StoreError> {
         self.read(|conn| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM servers WHERE removed_at IS NULL ORDER BY place, id"
-            );
-            conn.prepare_cached(&sql)?
-                .query_and_then([], server)?
-                .collect()
+            let sql = format!("SELECT {COLUMNS} FROM servers WHERE removed_at IS NULL ORDER BY place, id");
+            conn.prepare_cached(&sql)?.query_and_then([], server)?.collect()
         })
         .await
     }
@@ -65,12 +60,8 @@ impl Store {
     pub async fn reorder_servers(&self, order: Vec<ServerId>) -> Result<(), StoreError> {
         self.write(order.len(), move |desk| {
             let named = i64::try_from(order.len()).unwrap_or(i64::MAX);
-            desk.conn
-                .prepare_cached("UPDATE servers SET place = place + ?1")?
-                .execute([named])?;
-            let mut set = desk
-                .conn
-                .prepare_cached("UPDATE servers SET place = ?2 WHERE id = ?1")?;
+            desk.conn.prepare_cached("UPDATE servers SET place = place + ?1")?.execute([named])?;
+            let mut set = desk.conn.prepare_cached("UPDATE servers SET place = ?2 WHERE id = ?1")?;
             // Places only need to rise: those below the lowest shifted one are free.
             for (place, id) in (0_i64..).zip(&order) {
                 set.execute(params![id.0, place - named])?;
@@ -87,9 +78,7 @@ impl Store {
     pub async fn remove_server(&self, id: ServerId, now: Millis) -> Result<(), StoreError> {
         self.write(1, move |desk| {
             desk.conn
-                .prepare_cached(
-                    "UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL",
-                )?
+                .prepare_cached("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")?
                 .execute(params![id.0, now])?;
             Ok(())
         })
@@ -102,13 +91,9 @@ impl Store {
     /// When the database cannot be read.
     pub async fn server_names(&self) -> Result<Vec<(ServerId, String, bool)>, StoreError> {
         self.read(|conn| {
-            conn.prepare_cached(
-                "SELECT id, name, removed_at IS NOT NULL FROM servers ORDER BY place, id",
-            )?
-            .query_and_then([], |row| {
-                Ok((ServerId(text(row, 0)?), text(row, 1)?, row.get(2)?))
-            })?
-            .collect()
+            conn.prepare_cached("SELECT id, name, removed_at IS NOT NULL FROM servers ORDER BY place, id")?
+                .query_and_then([], |row| Ok((ServerId(text(row, 0)?), text(row, 1)?, row.get(2)?)))?
+                .collect()
         })
         .await
     }

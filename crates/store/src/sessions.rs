@@ -29,17 +29,8 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written; then none is.
-    pub async fn put_sessions(
-        &self,
-        sessions: Vec<SessionRecord>,
-    ) -> Result<Vec<SessionId>, StoreError> {
-        self.write(sessions.len(), move |desk| {
-            sessions
-                .iter()
-                .map(|session| put(desk.conn, session))
-                .collect()
-        })
-        .await
+    pub async fn put_sessions(&self, sessions: Vec<SessionRecord>) -> Result<Vec<SessionId>, StoreError> {
+        self.write(sessions.len(), move |desk| sessions.iter().map(|session| put(desk.conn, session)).collect()).await
     }
 
     /// The session with this number.
@@ -50,10 +41,7 @@ impl Store {
         self.read(move |conn| {
             let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.id = ?1");
             let mut query = conn.prepare_cached(&sql)?;
-            query
-                .query_and_then([id.0], stored_session)?
-                .next()
-                .transpose()
+            query.query_and_then([id.0], stored_session)?.next().transpose()
         })
         .await
     }
@@ -62,10 +50,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn sessions(
-        &self,
-        server: Option<ServerId>,
-    ) -> Result<Vec<StoredSession>, StoreError> {
+    pub async fn sessions(&self, server: Option<ServerId>) -> Result<Vec<StoredSession>, StoreError> {
         self.read(move |conn| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM sessions s WHERE ?1 IS NULL OR s.server = ?1 ORDER BY {LAST_ACTIVE} DESC, s.id DESC"
@@ -77,21 +62,9 @@ impl Store {
 }
 
 fn put(conn: &Connection, session: &SessionRecord) -> Result<SessionId, StoreError> {
-    let waiting_kind = session
-        .waiting_kind
-        .as_ref()
-        .map(|kind| word("request's kind", kind))
-        .transpose()?;
-    let activity = session
-        .activity
-        .as_ref()
-        .map(|activity| json("session's activity", activity))
-        .transpose()?;
-    let ended = session
-        .ended
-        .as_ref()
-        .map(|reason| word("session's end", reason))
-        .transpose()?;
+    let waiting_kind = session.waiting_kind.as_ref().map(|kind| word("request's kind", kind)).transpose()?;
+    let activity = session.activity.as_ref().map(|activity| json("session's activity", activity)).transpose()?;
+    let ended = session.ended.as_ref().map(|reason| word("session's end", reason)).transpose()?;
     let id = conn
         .prepare_cached(
             "INSERT INTO sessions (server, remote_id, title, agent, state, waiting, waiting_kind, activity, created_at,
@@ -142,20 +115,14 @@ pub(crate) fn stored_session(row: &Row<'_>) -> Result<StoredSession, StoreError>
             agent: optional_text(row, 4)?,
             state: from_json("session's state", &text(row, 5)?)?,
             waiting: row.get(6)?,
-            waiting_kind: optional_text(row, 7)?
-                .map(|kind| from_word("request's kind", &kind))
-                .transpose()?,
-            activity: optional_text(row, 8)?
-                .map(|json| from_json("session's activity", &json))
-                .transpose()?,
+            waiting_kind: optional_text(row, 7)?.map(|kind| from_word("request's kind", &kind)).transpose()?,
+            activity: optional_text(row, 8)?.map(|json| from_json("session's activity", &json)).transpose()?,
             created_at: row.get(9)?,
             updated_at: row.get(10)?,
             last_event_at: row.get(11)?,
             synced_updated_at: row.get(12)?,
             archived: row.get(13)?,
-            ended: optional_text(row, 14)?
-                .map(|reason| from_word("session's end", &reason))
-                .transpose()?,
+            ended: optional_text(row, 14)?.map(|reason| from_word("session's end", &reason)).transpose()?,
         },
     })
 }

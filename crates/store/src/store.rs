@@ -77,52 +77,28 @@ impl Store {
         open::open(path, now)
     }
 
-    pub(crate) fn start(
-        conn: Connection,
-        readers: Vec<Connection>,
-        lock: Lock,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn start(conn: Connection, readers: Vec<Connection>, lock: Lock) -> Result<Self, StoreError> {
         let writes = Arc::new(Queue::new(WRITES_WAITING));
         let reads: Arc<Queue<Read>> = Arc::new(Queue::new(READS_WAITING));
         let damage_seen = Arc::new(AtomicBool::new(false));
         let (ended_tx, ended) = watch::channel(None);
         let numbers = Numbers::read(&conn)?;
-        let inner = Inner {
-            writes: writes.clone(),
-            reads: reads.clone(),
-            damage_seen: damage_seen.clone(),
-            ended,
-        };
+        let inner = Inner { writes: writes.clone(), reads: reads.clone(), damage_seen: damage_seen.clone(), ended };
         let spawn_failed = |error| StoreError::file("store thread", error);
         let mut threads = Vec::new();
         for conn in readers {
             let reads = reads.clone();
-            let reader = thread::Builder::new()
-                .name("store-read".into())
-                .spawn(move || {
-                    let mut next = Vec::with_capacity(1);
-                    while reads.pop_group(&mut next, 1, |_| 1) {
-                        next.drain(..).for_each(|read| read(&conn));
-                    }
-                });
+            let reader = thread::Builder::new().name("store-read".into()).spawn(move || {
+                let mut next = Vec::with_capacity(1);
+                while reads.pop_group(&mut next, 1, |_| 1) {
+                    next.drain(..).for_each(|read| read(&conn));
+                }
+            });
             threads.push(reader.map_err(spawn_failed)?);
         }
-        let writer = Writer {
-            conn,
-            numbers,
-            queue: writes,
-            readers: threads,
-            lock,
-            damage_seen,
-            ended: ended_tx,
-        };
-        thread::Builder::new()
-            .name("store-write".into())
-            .spawn(move || writer.run())
-            .map_err(spawn_failed)?;
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        let writer = Writer { conn, numbers, queue: writes, readers: threads, lock, damage_seen, ended: ended_tx };
+        thread::Builder::new().name("store-write".into()).spawn(move || writer.run()).map_err(spawn_failed)?;
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Finishes what is queued, folds the WAL into the database and releases the lock. Calls after it (on any clone)
@@ -133,10 +109,7 @@ impl Store {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.inner.stop();
         let mut ended = self.inner.ended.clone();
-        let ending = ended
-            .wait_for(Option::is_some)
-            .await
-            .map_err(|_| StoreError::Closed)?;
+        let ending = ended.wait_for(Option::is_some).await.map_err(|_| StoreError::Closed)?;
         ending.clone().unwrap_or(Err(StoreError::Closed))
     }
 
@@ -165,11 +138,7 @@ impl Store {
     {
         let (reply, answer) = oneshot::channel();
         let write = Box::new(Task::new(weight, work, reply));
-        self.inner
-            .writes
-            .push(Queued { lane, write }, lane)
-            .await
-            .map_err(|_| StoreError::Closed)?;
+        self.inner.writes.push(Queued { lane, write }, lane).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -182,21 +151,14 @@ impl Store {
         let (reply, answer) = oneshot::channel();
         let damage_seen = self.inner.damage_seen.clone();
         let read = move |conn: &Connection| {
-            let result = conn
-                .unchecked_transaction()
-                .map_err(StoreError::from)
-                .and_then(|moment| work(&moment));
+            let result = conn.unchecked_transaction().map_err(StoreError::from).and_then(|moment| work(&moment));
             if result.as_ref().is_err_and(StoreError::is_damage) {
                 damage_seen.store(true, Ordering::Relaxed);
             }
             // The caller may have gone away.
             let _ = reply.send(result);
         };
-        self.inner
-            .reads
-            .push(Box::new(read), Lane::Plain)
-            .await
-            .map_err(|_| StoreError::Closed)?;
+        self.inner.reads.push(Box::new(read), Lane::Plain).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }

@@ -48,20 +48,10 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn run(mut self) {
         let mut group = Vec::new();
-        while self
-            .queue
-            .pop_group(&mut group, GROUP_ROWS, |queued| queued.write.weight())
-        {
+        while self.queue.pop_group(&mut group, GROUP_ROWS, |queued| queued.write.weight()) {
             self.run_group(&mut group);
         }
-        let Self {
-            conn,
-            readers,
-            lock,
-            damage_seen,
-            ended,
-            ..
-        } = self;
+        let Self { conn, readers, lock, damage_seen, ended, .. } = self;
         let ending = finish(conn, readers, lock, &damage_seen);
         if let Err(error) = &ending {
             tracing::error!(%error, "closing the database");
@@ -70,9 +60,7 @@ impl Writer {
     }
 
     fn run_group(&mut self, group: &mut Vec<Queued>) {
-        let urgent = group
-            .first()
-            .is_some_and(|queued| queued.lane == Lane::Urgent);
+        let urgent = group.first().is_some_and(|queued| queued.lane == Lane::Urgent);
         let began = self.begin(urgent);
         let mut lost = began.err();
         let mut waiting = Vec::with_capacity(group.len());
@@ -89,11 +77,7 @@ impl Writer {
             waiting.push(write);
         }
         if lost.is_none() {
-            lost = self
-                .conn
-                .execute_batch("COMMIT")
-                .err()
-                .map(StoreError::from);
+            lost = self.conn.execute_batch("COMMIT").err().map(StoreError::from);
         }
         if let Some(error) = &lost {
             self.note(error);
@@ -120,10 +104,7 @@ impl Writer {
 
     fn run_one(&mut self, write: &mut dyn Write) -> Result<(), StoreError> {
         self.conn.prepare_cached("SAVEPOINT one")?.execute([])?;
-        let result = write.run(&mut Desk {
-            conn: &self.conn,
-            numbers: &mut self.numbers,
-        });
+        let result = write.run(&mut Desk { conn: &self.conn, numbers: &mut self.numbers });
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.prepare_cached("ROLLBACK TO one")?.execute([])?;
         }
