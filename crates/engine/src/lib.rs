@@ -1,1 +1,20 @@
-//! engine
+//! The app without a window: servers, connections, sessions, requests, credentials, settings, search.
+//!
+//! One task per session owns its stream, its codec and its reducer; one task per server polls its list. Nothing is
+//! shown that is not committed, and a decision is written down before it is sent. The shell calls [`Engine`] and
+//! draws patches from a [`WindowFeed`]; it never sees a token.
+
+pub mod clock;
+pub mod credentials;
+pub mod feed;
+mod hub;
+mod ids;
+pub mod preferences;
+pub mod request;
+pub mod server;
+pub mod session;
+
+pub use clock::{Clock, SystemClock};
+pub use credentials::{Credentials, CredentialsError, KeyringCredentials, MemoryCredentials, Secret};
+pub use feed::WindowFeed;
+pub use preferences::{MemoryPreferences, PreferencesStore};

@@ -35,7 +35,7 @@ pub struct Seen {
 }
 
 /// Turns the frames of one session into domain events. Holds the fold's state: open drafts, the current turn, open calls.
-pub trait SessionCodec: Send {
+pub trait SessionCodec: Send + Sync {
     /// Reads a frame. Changes nothing and never fails: what cannot be read becomes a body that folds to a notice
     /// (and, where the frame should have been an event, to `EventBody::Reread`).
     fn parse(&self, frame: &Frame) -> Parsed;

@@ -1,0 +1,6 @@
+//! What a request shows and what a decision binds: argument text, digest, card.
+
+pub mod arguments;
+pub mod card;
+pub mod digest;
+pub mod json;

@@ -1,0 +1,167 @@
+//! The way to one server: its protocol, its token, one HTTP client.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use contract::{
+    error::{AppError, ErrorCode},
+    server::{ServerId, ServerState},
+};
+use protocols::{Ask, Protocol, Repeat};
+
+use crate::{Secret, hub::Hub};
+
+/// Tries of a request that may be repeated freely.
+const TRIES: u32 = 3;
+
+/// The way to one server.
+pub struct ServerLink {
+    /// The server.
+    pub id: ServerId,
+    /// Its name, for cards.
+    pub name: String,
+    /// How it is spoken to.
+    pub protocol: Arc<dyn Protocol>,
+    /// Sends requests.
+    pub client: sse::client::Client,
+    /// The cap on one event of its streams, in bytes.
+    pub event_cap: usize,
+    token: RwLock<Option<Secret>>,
+    hub: Arc<Hub>,
+}
+
+/// A request that failed.
+#[derive(Debug, Clone)]
+pub struct AskError {
+    /// What failed.
+    pub error: AppError,
+    /// The server may have done it all the same: nothing or not enough of an answer came.
+    pub uncertain: bool,
+}
+
+impl From<AskError> for AppError {
+    fn from(failed: AskError) -> Self {
+        failed.error
+    }
+}
+
+impl ServerLink {
+    /// A link with a token, where the server has one.
+    pub fn new(
+        hub: Arc<Hub>,
+        id: ServerId,
+        name: String,
+        protocol: Arc<dyn Protocol>,
+        client: sse::client::Client,
+        event_cap: usize,
+        token: Option<Secret>,
+    ) -> Self {
+        Self { id, name, protocol, client, event_cap, token: RwLock::new(token), hub }
+    }
+
+    /// Adds the token to a request.
+    pub fn authorize(&self, request: &mut http::Request<Bytes>) {
+        let token = self.token.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = token.as_ref() {
+            self.protocol.authorize(request, token.expose());
+        }
+    }
+
+    /// The token from now on.
+    pub fn set_token(&self, token: Option<Secret>) {
+        *self.token.write().unwrap_or_else(PoisonError::into_inner) = token;
+    }
+
+    /// Sends a request and reads its answer. What may be repeated freely is tried again when the server fails.
+    ///
+    /// # Errors
+    /// The server's refusal, or what kept its answer from us.
+    pub async fn ask<T>(&self, ask: Ask<T>) -> Result<T, AskError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let failed = match self.once(&ask).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if ask.repeat != Repeat::Freely || !failed.error.retryable || tries >= TRIES {
+                return Err(failed);
+            }
+            tokio::time::sleep(Duration::from_millis(250) * 2u32.pow(tries)).await;
+        }
+    }
+
+    /// Sends a request once.
+    ///
+    /// # Errors
+    /// As [`ServerLink::ask`].
+    pub async fn once<T>(&self, ask: &Ask<T>) -> Result<T, AskError> {
+        let mut request = ask.request.clone();
+        self.authorize(&mut request);
+        let response = match self.client.send(request).await {
+            Ok(response) => response,
+            Err(error) => {
+                let uncertain = error.may_have_arrived();
+                return Err(AskError { error: unanswered(&error), uncertain });
+            }
+        };
+        match (ask.read)(&response) {
+            Ok(answer) => {
+                self.seen();
+                Ok(answer)
+            }
+            Err(refusal) => {
+                let error = AppError::from(refusal);
+                match error.code {
+                    ErrorCode::Unauthorized => self.state(ServerState::Unauthorized),
+                    ErrorCode::ServerFailed | ErrorCode::WrongProtocol => {}
+                    _ => self.seen(),
+                }
+                // A gateway's 5xx says nothing about what the server behind it did.
+                let uncertain = error.code == ErrorCode::ServerFailed;
+                Err(AskError { error, uncertain })
+            }
+        }
+    }
+
+    fn seen(&self) {
+        let now = self.hub.now();
+        self.hub.change_server(&self.id, |server| {
+            if server.state != ServerState::Online {
+                server.state = ServerState::Online;
+            }
+            // The list is told to every window when it changes: a minute is close enough for "last seen".
+            if server.last_seen_at.is_none_or(|last| now - last > 60_000) {
+                server.last_seen_at = Some(now);
+            }
+        });
+    }
+
+    fn state(&self, state: ServerState) {
+        self.hub.change_server(&self.id, |server| server.state = state);
+    }
+}
+
+/// A request that was not answered, in words for people.
+#[must_use]
+pub fn unanswered(error: &sse::client::SendError) -> AppError {
+    use contract::probe::ProbeLayer;
+    let (code, message) = match error.layer() {
+        ProbeLayer::Url => (ErrorCode::InvalidInput, "This address cannot be used. Check it for a typing mistake."),
+        ProbeLayer::Dns => (ErrorCode::Unreachable, "The host was not found. Check the address and the network."),
+        ProbeLayer::Connect => (ErrorCode::Unreachable, "No connection to the server. Is it running at this address?"),
+        ProbeLayer::Tls => (ErrorCode::Unreachable, "The secure connection (TLS) to the server failed."),
+        ProbeLayer::Proxy => (ErrorCode::Unreachable, "The proxy between here and the server refused the connection."),
+        ProbeLayer::Answer | ProbeLayer::Auth | ProbeLayer::Protocol => match error {
+            sse::client::SendError::TooLarge { .. } => {
+                (ErrorCode::TooLarge, "The server's answer is larger than this server's cap allows.")
+            }
+            _ => (ErrorCode::Unreachable, "The server did not answer in time, or the connection broke."),
+        },
+    };
+    let failed = if code == ErrorCode::Unreachable { AppError::retryable(code, message) } else { AppError::new(code, message) };
+    failed.with_detail(error.to_string())
+}

@@ -1,0 +1,378 @@
+//! Decisions: checked, written down and synced, then sent until the server has settled them (design, promises 2 and 3).
+
+use std::collections::HashMap;
+
+use contract::{
+    error::{AppError, ErrorCode},
+    item::{Item, ItemBody, Notice, NoticeCode, NoticeLevel},
+    request::{ChoiceKind, DecidedBy, Decision, Fate, Request, RequestKind, RequestState},
+    session::StopState,
+};
+use protocols::{Outgoing, Repeat, Sent};
+use serde::{Deserialize, Serialize};
+use store::{NewDecision, PendingDecision, StoreError};
+use tokio::time::{Duration, Instant};
+
+use super::{
+    handle::Reply,
+    reduce::requests::Ours,
+    task::{News, SessionTask, answer},
+};
+use crate::{ids, request::arguments::one_line, server::link::AskError};
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Everything needed to send a decision again after a crash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    kind: RequestKind,
+    choice: ChoiceKind,
+    decision: Decision,
+}
+
+impl Kept {
+    fn outgoing(&self) -> Outgoing {
+        Outgoing::Decision {
+            request: self.decision.request.clone(),
+            kind: self.kind,
+            choice: self.choice,
+            reason: self.decision.reason.clone().filter(|reason| !reason.trim().is_empty()),
+            answers: self.decision.answers.clone(),
+            result: self.decision.result.clone(),
+        }
+    }
+}
+
+/// A decision that is written down and whose fate is not known.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    number: i64,
+    key: String,
+    kept: Option<Kept>,
+    choice: ChoiceKind,
+    at: i64,
+    attempt: u32,
+    /// A request is under way.
+    posting: bool,
+    /// The server's truth must be read before anything more is done; holds the refusal, where there was one.
+    check: Option<Option<AppError>>,
+    /// When it is tried again.
+    pub retry_at: Option<Instant>,
+}
+
+impl InFlight {
+    /// As a crash left it: whether it arrived is not known.
+    pub(super) fn after_crash(left: PendingDecision) -> Self {
+        Self {
+            number: left.number,
+            key: left.key,
+            kept: serde_json::from_str(&left.outgoing).ok(),
+            choice: left.choice,
+            at: left.at,
+            attempt: 0,
+            posting: false,
+            check: Some(None),
+            retry_at: None,
+        }
+    }
+}
+
+/// One line of what a request is about.
+pub(super) fn subject(request: &Request) -> String {
+    one_line(request.command.as_ref().map_or(request.arguments.text.as_str(), |command| command.text.as_str()))
+}
+
+impl SessionTask {
+    /// Takes a decision of the person.
+    pub(super) async fn decide(&mut self, decision: Decision, reply: Reply<Request>) -> Result<(), StoreError> {
+        let checked = match self.check_decision(&decision) {
+            Ok(checked) => checked,
+            Err(refused) => {
+                answer(reply, Err(refused));
+                return Ok(());
+            }
+        };
+        let (request, choice) = checked;
+        let kept = Kept { kind: request.kind, choice, decision };
+        let at = self.now();
+        let key = ids::random();
+        let new = NewDecision {
+            session: self.id,
+            request: request.id.clone(),
+            at,
+            by: DecidedBy::You,
+            choice,
+            tool: request.tool.clone(),
+            subject: subject(&request),
+            reason: kept.decision.reason.clone(),
+            digest: request.digest.clone(),
+            waited_ms: u64::try_from(at - request.asked_at).unwrap_or(0),
+            // This plain type always serializes.
+            outgoing: serde_json::to_string(&kept).ok(),
+            key: key.clone(),
+            fate: Fate::Sending,
+        };
+        let number = match self.hub.store.record_decision(new).await {
+            Ok(number) => number,
+            Err(StoreError::AlreadyDecided { .. }) => {
+                answer(reply, Err(settled_already()));
+                return Ok(());
+            }
+            Err(error) => {
+                // Not written down: not sent.
+                answer(reply, Err(error.into()));
+                return Ok(());
+            }
+        };
+        let flight = InFlight {
+            number,
+            key,
+            kept: Some(kept),
+            choice,
+            at,
+            attempt: 0,
+            posting: false,
+            check: None,
+            retry_at: None,
+        };
+        self.in_flight.insert(request.id.clone(), flight);
+        self.fold.reducer.decided(&request.id, Ours { choice, fate: Fate::Sending, at }, 1);
+        self.show_decision(number).await?;
+        self.post_decision(&request.id);
+        let shown = self.fold.reducer.requests.get(&request.id).cloned().unwrap_or(request);
+        answer(reply, Ok(shown));
+        Ok(())
+    }
+
+    fn check_decision(&self, decision: &Decision) -> Result<(Request, ChoiceKind), AppError> {
+        let request = self
+            .fold
+            .reducer
+            .requests
+            .get(&decision.request)
+            .ok_or_else(|| AppError::new(ErrorCode::NotFound, "This request is no longer here. Nothing was sent."))?;
+        match &request.state {
+            RequestState::Open | RequestState::Refused { .. } => {}
+            RequestState::Announced => {
+                return Err(AppError::retryable(
+                    ErrorCode::RequestNotReady,
+                    "The server does not wait for this answer yet. Nothing was sent.",
+                ));
+            }
+            RequestState::Sending { .. }
+            | RequestState::Accepted { .. }
+            | RequestState::Expired
+            | RequestState::Elsewhere { .. }
+            | RequestState::Void => return Err(settled_already()),
+        }
+        if request.digest != decision.digest {
+            return Err(AppError::new(
+                ErrorCode::RequestChanged,
+                "The request changed since it was shown. Read it again; nothing was sent.",
+            ));
+        }
+        let choice = request.choices.iter().find(|choice| choice.id == decision.choice).ok_or_else(|| {
+            AppError::new(ErrorCode::InvalidInput, "This request has no such choice. Nothing was sent.")
+        })?;
+        let allows = matches!(choice.kind, ChoiceKind::AllowOnce | ChoiceKind::AllowAlways | ChoiceKind::Answer);
+        if allows && matches!(self.fold.reducer.stop, StopState::Requested { .. }) {
+            return Err(AppError::new(
+                ErrorCode::RequestSettled,
+                "You asked to stop this run, so nothing in it is allowed any more.",
+            ));
+        }
+        if self.link.is_none() {
+            return Err(AppError::new(ErrorCode::ServerPaused, "This server is paused or off. Nothing was sent."));
+        }
+        let wants_result = request.kind == RequestKind::ClientTool
+            && matches!(choice.kind, ChoiceKind::Answer | ChoiceKind::ReportError);
+        if wants_result && decision.result.is_none() {
+            return Err(AppError::new(ErrorCode::InvalidInput, "A result is needed. Nothing was sent."));
+        }
+        Ok((request.clone(), choice.kind))
+    }
+
+    /// Sends a decision that is written down.
+    fn post_decision(&mut self, request: &str) {
+        let Some(link) = self.link.clone() else { return };
+        let Some(flight) = self.in_flight.get_mut(request) else { return };
+        let Some(kept) = &flight.kept else { return };
+        let Some(ask) = link.protocol.send(&self.record.remote_id, &kept.outgoing(), &flight.key) else { return };
+        flight.attempt += 1;
+        flight.posting = true;
+        flight.check = None;
+        flight.retry_at = None;
+        let ours = Ours { choice: flight.choice, fate: Fate::Sending, at: flight.at };
+        let attempt = flight.attempt;
+        self.fold.reducer.decided(request, ours, attempt);
+        let news = self.news.clone();
+        let request = request.to_owned();
+        tokio::spawn(async move {
+            let result = link.once(&ask).await;
+            // The session's task may have ended; the ledger still knows that this is not settled.
+            let _ = news.send(News::Delivered { request, result }).await;
+        });
+    }
+
+    /// The server's answer to a decision.
+    pub(super) async fn delivered(&mut self, request: &str, result: Result<Sent, AskError>) -> Result<(), StoreError> {
+        if let Some(flight) = self.in_flight.get_mut(request) {
+            flight.posting = false;
+        }
+        match result {
+            Ok(sent) => {
+                self.take_echoes(sent.echoes).await?;
+                self.settle(request, Fate::Accepted).await
+            }
+            Err(failed) => self.delivery_failed(request, failed).await,
+        }
+    }
+
+    async fn delivery_failed(&mut self, request: &str, failed: AskError) -> Result<(), StoreError> {
+        let repeat = self.decision_repeat(request);
+        let Some(flight) = self.in_flight.get_mut(request) else { return Ok(()) };
+        tracing::info!(session_id = self.id.0, code = ?failed.error.code, attempt = flight.attempt, "decision not settled");
+        let pause = Duration::from_millis(500).saturating_mul(2u32.saturating_pow(flight.attempt.min(8))).min(LONGEST_PAUSE);
+        match failed.error.code {
+            // The token is being asked for; the next one sends it.
+            ErrorCode::Unauthorized => Ok(()),
+            // Nothing reached the server, or repeating it is safe.
+            _ if failed.error.retryable && (!failed.uncertain || matches!(repeat, Repeat::SameKey | Repeat::Freely)) => {
+                flight.retry_at = Some(Instant::now() + pause);
+                Ok(())
+            }
+            _ if failed.error.retryable => {
+                flight.check = Some(None);
+                self.retry_at = Some(Instant::now() + pause);
+                Ok(())
+            }
+            // The server says no: whether it has an answer already is in its history.
+            _ => {
+                flight.check = Some(Some(failed.error));
+                self.read_history();
+                Ok(())
+            }
+        }
+    }
+
+    fn decision_repeat(&self, request: &str) -> Repeat {
+        let kept = self.in_flight.get(request).and_then(|flight| flight.kept.as_ref());
+        let ask = self.link.as_ref().zip(kept).and_then(|(link, kept)| {
+            link.protocol.send(&self.record.remote_id, &kept.outgoing(), "probe")
+        });
+        ask.map_or(Repeat::AfterLookingForEcho, |ask| ask.repeat)
+    }
+
+    /// Sends again what is due.
+    pub(super) fn retry_deliveries(&mut self, now: Instant) {
+        let due: Vec<String> = self
+            .in_flight
+            .iter()
+            .filter(|(_, flight)| flight.retry_at.is_some_and(|at| at <= now))
+            .map(|(request, _)| request.clone())
+            .collect();
+        for request in due {
+            self.post_decision(&request);
+        }
+    }
+
+    /// Another token, or another link: what waited is sent now, what is uncertain is looked up first.
+    pub(super) fn retry_deliveries_now(&mut self) {
+        let due: Vec<String> = self
+            .in_flight
+            .iter()
+            .filter(|(_, flight)| !flight.posting && flight.check.is_none())
+            .map(|(request, _)| request.clone())
+            .collect();
+        for request in due {
+            self.post_decision(&request);
+        }
+    }
+
+    /// What the stream or the history has shown of decisions under way.
+    pub(super) async fn settle_seen(&mut self) -> Result<(), StoreError> {
+        let seen: Vec<(String, Fate)> = self
+            .in_flight
+            .keys()
+            .filter_map(|request| match &self.fold.reducer.requests.get(request)?.state {
+                RequestState::Accepted { .. } => Some((request.clone(), Fate::Accepted)),
+                RequestState::Elsewhere { .. } | RequestState::Void | RequestState::Expired => {
+                    Some((request.clone(), Fate::Superseded))
+                }
+                RequestState::Announced
+                | RequestState::Open
+                | RequestState::Sending { .. }
+                | RequestState::Refused { .. } => None,
+            })
+            // What is on its way may still be answered; a turn's end before that answer is no verdict on it.
+            .filter(|(request, fate)| *fate == Fate::Accepted || !self.in_flight.get(request).is_some_and(|f| f.posting))
+            .collect();
+        for (request, fate) in seen {
+            self.settle(&request, fate).await?;
+        }
+        Ok(())
+    }
+
+    /// The history was read: what was to be checked is now known.
+    pub(super) async fn resolve_checks(&mut self) -> Result<(), StoreError> {
+        self.settle_seen().await?;
+        let checks: HashMap<String, Option<AppError>> = self
+            .in_flight
+            .iter()
+            .filter_map(|(request, flight)| flight.check.clone().map(|refusal| (request.clone(), refusal)))
+            .collect();
+        for (request, refusal) in checks {
+            let known = self.fold.reducer.requests.get(&request).is_some();
+            match refusal {
+                Some(error) => self.settle(&request, Fate::Refused { message: error.message }).await?,
+                // Not at the server yet: sent again, as long as the request is there at all.
+                None if known => self.post_decision(&request),
+                None => self.settle(&request, Fate::Superseded).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle(&mut self, request: &str, fate: Fate) -> Result<(), StoreError> {
+        let Some(flight) = self.in_flight.remove(request) else { return Ok(()) };
+        let at = self.now();
+        self.hub.store.settle_decision(flight.number, fate.clone(), at).await?;
+        self.fold.reducer.decided(request, Ours { choice: flight.choice, fate, at }, flight.attempt);
+        self.show_decision(flight.number).await
+    }
+
+    /// Decisions of this app, for the reducer.
+    pub(super) async fn our_decisions(&self) -> Result<HashMap<String, Ours>, StoreError> {
+        let rows = self.hub.store.decisions(Some(self.id), 1_000).await?;
+        let mut ours = HashMap::new();
+        // Newest first: an answer that was refused and given again counts by its last try.
+        for row in rows.into_iter().filter(|row| row.by == DecidedBy::You) {
+            ours.entry(row.request).or_insert(Ours { choice: row.choice, fate: row.fate, at: row.at });
+        }
+        ours.retain(|_, ours| !matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded));
+        Ok(ours)
+    }
+
+    /// Says in the transcript that the server refused something of ours.
+    pub(super) fn say_refused(&mut self, error: &AppError) {
+        let at = self.now();
+        let id = format!("refused-{}", ids::random());
+        let notice = Notice {
+            level: NoticeLevel::Error,
+            code: NoticeCode::Server,
+            text: error.message.clone(),
+            detail: error.detail.as_ref().map(|detail| contract::item::Text {
+                text: detail.clone(),
+                chars: detail.chars().count() as u64,
+                handle: None,
+            }),
+        };
+        let item = Item { id, order: 0, turn: None, thread: None, at, body: ItemBody::Notice(notice) };
+        self.fold.reducer.show(item, self.position);
+    }
+}
+
+fn settled_already() -> AppError {
+    AppError::new(ErrorCode::RequestSettled, "This request was settled already. Nothing was sent.")
+}

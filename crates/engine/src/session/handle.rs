@@ -1,0 +1,162 @@
+//! How others talk to a session's task.
+
+use std::sync::Arc;
+
+use contract::{
+    error::{AppError, ErrorCode},
+    patch::{ItemPage, PayloadChunk, Snapshot},
+    request::{Decision, Request},
+    session::SessionId,
+};
+use protocols::{Outgoing, RemoteSession};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{feed::WindowFeed, server::link::ServerLink};
+
+/// Where an answer goes.
+pub type Reply<T> = oneshot::Sender<Result<T, AppError>>;
+
+/// What a session's task can be told.
+pub enum Command {
+    /// A window shows it from now on.
+    Open {
+        /// The window.
+        window: String,
+        /// Where its patches go.
+        feed: WindowFeed,
+        /// The session as it is.
+        reply: Reply<Box<Snapshot>>,
+    },
+    /// A window shows it no longer.
+    Close {
+        /// The window.
+        window: String,
+    },
+    /// Older items.
+    Items {
+        /// Before this item.
+        before: String,
+        /// At most so many.
+        limit: usize,
+        /// The page.
+        reply: Reply<ItemPage>,
+    },
+    /// A part of a long text.
+    Payload {
+        /// Its handle.
+        handle: String,
+        /// First character.
+        from: u64,
+        /// At most so many characters.
+        limit: u64,
+        /// The part.
+        reply: Reply<PayloadChunk>,
+    },
+    /// A message of the person.
+    Message {
+        /// Its text.
+        text: String,
+        /// It is written down (sent or queued).
+        reply: Reply<()>,
+    },
+    /// Forgets or releases a queued message.
+    Queued {
+        /// Which.
+        id: String,
+        /// Release rather than forget.
+        release: bool,
+        /// Done.
+        reply: Reply<()>,
+    },
+    /// Stops the turn.
+    Stop {
+        /// The server was asked.
+        reply: Reply<()>,
+    },
+    /// Sends a goal.
+    Outcome {
+        /// The goal.
+        outgoing: Outgoing,
+        /// The server has it.
+        reply: Reply<()>,
+    },
+    /// A decision of the person.
+    Decide {
+        /// The decision.
+        decision: Decision,
+        /// It is written down and on its way.
+        reply: Reply<Request>,
+    },
+    /// The requests that wait.
+    Waiting {
+        /// All of them.
+        reply: Reply<Vec<Request>>,
+    },
+    /// Try the connection again now.
+    RetryNow,
+    /// The computer woke up.
+    Wake,
+    /// The server's list says this of the session.
+    Listed {
+        /// The session as listed.
+        remote: Box<RemoteSession>,
+    },
+    /// Speak to the server through this link from now on (edited, another token, paused or not).
+    Relink {
+        /// The link; `None` = the server is paused, off or removed.
+        link: Option<Arc<ServerLink>>,
+    },
+    /// A title or archived mark that we set ourselves.
+    Facts {
+        /// The title.
+        title: Option<String>,
+        /// Archived now.
+        archived: bool,
+        /// Deleted at the server now.
+        deleted: bool,
+    },
+}
+
+/// How others talk to a session's task.
+#[derive(Debug, Clone)]
+pub struct SessionHandle {
+    /// Its number.
+    pub id: SessionId,
+    sender: mpsc::Sender<Command>,
+}
+
+impl SessionHandle {
+    /// A handle over the task's mailbox.
+    #[must_use]
+    pub fn new(id: SessionId, sender: mpsc::Sender<Command>) -> Self {
+        Self { id, sender }
+    }
+
+    /// Whether the task has ended.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Tells the task something; waits while its mailbox is full.
+    pub async fn tell(&self, command: Command) -> bool {
+        self.sender.send(command).await.is_ok()
+    }
+
+    /// Tells the task something that may be lost when its mailbox is full, since it will be told again.
+    pub fn nudge(&self, command: Command) {
+        // A full mailbox means that the task is busy with what this would make it do.
+        let _ = self.sender.try_send(command);
+    }
+
+    /// Asks the task something.
+    ///
+    /// # Errors
+    /// The task's own error, or `Internal` when it has ended.
+    pub async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, AppError> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || AppError::retryable(ErrorCode::Internal, "The session's task has ended. Open the session again.");
+        self.sender.send(command(reply)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}

@@ -1,0 +1,191 @@
+//! Frames in: parsed, committed with the cursor they move, and only then folded and shown.
+
+use contract::{
+    Millis,
+    request::{ChoiceKind, DecidedBy, Fate},
+    session::StopReason,
+    wire::{Cursor, Frame, FrameKind, LoggedFrame, Origin},
+};
+use protocols::Parsed;
+use store::{CursorMove, NewDecision, Outcome, StoreError};
+use tokio::time::{Duration, Instant};
+
+use super::{
+    local::LocalRecord,
+    reduce::{Effects, requests::SettledElsewhere},
+    task::SessionTask,
+};
+
+/// How long a waiting session may stand without a card (P-18).
+const FALLBACK_AFTER: Duration = Duration::from_secs(2);
+
+/// How a batch of frames was taken in.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Buffered events that were new.
+    pub new: u32,
+    /// Buffered events known before.
+    pub known: u32,
+    /// After one of them the stream says nothing more.
+    pub terminal: bool,
+}
+
+impl SessionTask {
+    /// Takes live frames in, in the order of their arrival.
+    pub(super) async fn take_frames(&mut self, frames: Vec<Frame>, origin: Origin, at: Millis) -> Result<Taken, StoreError> {
+        let first = self.position;
+        self.position += i64::try_from(frames.len()).unwrap_or(i64::MAX);
+        self.take_at(frames, origin, at, first).await
+    }
+
+    /// Takes frames in at positions that count up from `first`.
+    pub(super) async fn take_at(
+        &mut self,
+        frames: Vec<Frame>,
+        origin: Origin,
+        at: Millis,
+        first: i64,
+    ) -> Result<Taken, StoreError> {
+        let mut taken = Taken::default();
+        let mut cursor = CursorMove::Keep;
+        let mut logged = Vec::with_capacity(frames.len());
+        let mut parsed = Vec::with_capacity(frames.len());
+        for (frame, position) in frames.into_iter().zip(first..) {
+            let read = self.fold.codec.parse(&frame);
+            taken.terminal |= read.terminal;
+            // Only what the stream itself sent, and only what it will not send again, moves the cursor.
+            if origin == Origin::Stream && read.kind == FrameKind::Buffered {
+                match frame.id.as_deref() {
+                    Some("") => cursor = CursorMove::Clear,
+                    Some(id) => cursor = CursorMove::To(Cursor(id.to_owned())),
+                    None => {}
+                }
+            }
+            logged.push(LoggedFrame {
+                frame,
+                origin,
+                kind: read.kind,
+                identity: read.identity.clone(),
+                position,
+                received_at: at,
+            });
+            parsed.push(Some(read));
+        }
+        self.commit(logged, parsed, cursor, &mut taken).await?;
+        Ok(taken)
+    }
+
+    /// Writes down something of our own, and shows it.
+    pub(super) async fn take_local(&mut self, record: &LocalRecord, position: Option<i64>) -> Result<(), StoreError> {
+        let position = position.unwrap_or_else(|| {
+            self.position += 1;
+            self.position - 1
+        });
+        let frame = record.frame(position, self.now());
+        self.commit(vec![frame], vec![None], CursorMove::Keep, &mut Taken::default()).await
+    }
+
+    /// The server's echoes of what we sent. The stream will bring the same ids.
+    pub(super) async fn take_echoes(&mut self, echoes: Vec<String>) -> Result<(), StoreError> {
+        if echoes.is_empty() {
+            return Ok(());
+        }
+        let frames = echoes.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
+        let now = self.now();
+        self.take_frames(frames, Origin::Answer, now).await.map(|_| ())
+    }
+
+    /// Moves the cursor without a frame (an `id:` of its own).
+    pub(super) async fn move_cursor(&mut self, id: String) -> Result<(), StoreError> {
+        let to = if id.is_empty() { CursorMove::Clear } else { CursorMove::To(Cursor(id)) };
+        self.commit(Vec::new(), Vec::new(), to, &mut Taken::default()).await
+    }
+
+    async fn commit(
+        &mut self,
+        logged: Vec<LoggedFrame>,
+        parsed: Vec<Option<Parsed>>,
+        cursor: CursorMove,
+        taken: &mut Taken,
+    ) -> Result<(), StoreError> {
+        let appended = self.hub.store.append(self.id, logged, cursor.clone()).await?;
+        self.log_seq = self.log_seq.max(appended.log_seq);
+        match cursor {
+            CursorMove::Keep => {}
+            CursorMove::To(to) => self.cursor = Some(to),
+            CursorMove::Clear => self.cursor = None,
+        }
+        self.stream.committed(self.cursor.clone());
+        for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {
+            let buffered = frame.kind == FrameKind::Buffered;
+            match outcome {
+                Outcome::Same => {
+                    taken.known += u32::from(buffered);
+                    continue;
+                }
+                Outcome::Changed => taken.known += u32::from(buffered),
+                Outcome::New => taken.new += u32::from(buffered),
+            }
+            self.fold.take(frame, parsed);
+        }
+        self.take_effects().await
+    }
+
+    /// Does what the reducer asks for.
+    pub(super) async fn take_effects(&mut self) -> Result<(), StoreError> {
+        let Effects { reread, elsewhere, turn_ended, unexplained, ended, arrived } = self.fold.reducer.take_effects();
+        self.record_elsewhere(elsewhere).await?;
+        self.settle_seen().await?;
+        for (local, _) in arrived {
+            self.outbox.retain(|message| message.id != local);
+            self.hub.store.remove_outbox(self.id, local).await?;
+        }
+        if unexplained {
+            self.fallback_at.get_or_insert_with(|| Instant::now() + FALLBACK_AFTER);
+        } else if self.fold.reducer.requests.unexplained().is_empty() {
+            self.fallback_at = None;
+        }
+        if reread {
+            self.read_history();
+        }
+        if let Some(stop) = turn_ended {
+            self.hold_queue_unless(stop == StopReason::EndTurn).await?;
+        }
+        if ended {
+            self.record.ended = self.fold.reducer.closed;
+        }
+        self.flush_outbox().await
+    }
+
+    /// Writes down what others decided.
+    pub(super) async fn record_elsewhere(&mut self, settled: Vec<SettledElsewhere>) -> Result<(), StoreError> {
+        if settled.is_empty() {
+            return Ok(());
+        }
+        let known = self.hub.store.decisions(Some(self.id), 1_000).await?;
+        for done in settled {
+            let Some(request) = self.fold.reducer.requests.get(&done.request) else { continue };
+            if known.iter().any(|row| row.request == done.request) {
+                continue;
+            }
+            let decision = NewDecision {
+                session: self.id,
+                request: done.request.clone(),
+                at: done.at,
+                by: DecidedBy::Elsewhere,
+                choice: done.choice.unwrap_or(ChoiceKind::Answer),
+                tool: request.tool.clone(),
+                subject: super::deliver::subject(request),
+                reason: done.reason,
+                digest: request.digest.clone(),
+                waited_ms: u64::try_from(done.at - request.asked_at).unwrap_or(0),
+                outgoing: None,
+                key: String::new(),
+                fate: Fate::Accepted,
+            };
+            let number = self.hub.store.record_decision(decision).await?;
+            self.show_decision(number).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! What this app writes into a session's log itself.
+
+use contract::{
+    Millis,
+    connection::ConnectionCause,
+    event::{Event, EventBody},
+    item::Marker,
+    wire::{Frame, FrameKind, LoggedFrame, Origin},
+};
+use protocols::SessionCodec;
+use serde::{Deserialize, Serialize};
+
+/// One such entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum LocalRecord {
+    /// The stream ended.
+    Dropped {
+        /// Why.
+        cause: ConnectionCause,
+    },
+    /// The stream is back and history was merged.
+    Resumed {
+        /// How long it was away.
+        away_ms: u64,
+        /// The cursor it resumed after.
+        after: Option<String>,
+        /// Events that were new.
+        recovered: u32,
+    },
+    /// Events are known to have been missed.
+    Gap {
+        /// What is known of it.
+        detail: String,
+        /// Whether history filled it.
+        recovered: bool,
+    },
+    /// A stop was asked for.
+    StopRequested,
+}
+
+impl LocalRecord {
+    /// As a frame for the log.
+    #[must_use]
+    pub fn frame(&self, position: i64, at: Millis) -> LoggedFrame {
+        // These plain types always serialize.
+        let data = serde_json::to_string(self).unwrap_or_default();
+        LoggedFrame {
+            frame: Frame { name: Some("local".into()), data, ..Frame::default() },
+            origin: Origin::Local,
+            kind: FrameKind::Control,
+            identity: None,
+            position,
+            received_at: at,
+        }
+    }
+
+    /// Reads one back; `None` for entries of a later version.
+    #[must_use]
+    pub fn read(frame: &Frame) -> Option<Self> {
+        serde_json::from_str(&frame.data).ok()
+    }
+
+    /// The domain events it means.
+    pub fn fold(&self, codec: &mut dyn SessionCodec, position: i64, out: &mut Vec<Event>) {
+        let marker = match self {
+            Self::Dropped { .. } => {
+                codec.connection_lost(out);
+                return;
+            }
+            Self::StopRequested => return,
+            Self::Resumed { away_ms, after, recovered } => {
+                Marker::Resumed { away_ms: *away_ms, after: after.clone(), recovered: *recovered }
+            }
+            Self::Gap { detail, recovered } => Marker::Gap { detail: detail.clone(), recovered: *recovered },
+        };
+        out.push(Event {
+            at: None,
+            turn: None,
+            thread: None,
+            body: EventBody::Marker { id: format!("local@{position}"), marker },
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! What changed since the last flush, kept small: an item that changed ten times is sent once.
+
+use std::collections::HashSet;
+
+use contract::item::ItemId;
+
+/// Changes not yet handed out.
+#[derive(Debug, Default)]
+pub struct Changes {
+    items: Vec<ItemId>,
+    dirty: HashSet<ItemId>,
+    appends: Vec<Append>,
+    gone: Vec<ItemId>,
+    requests: Vec<String>,
+    requests_gone: Vec<String>,
+    /// The header differs.
+    pub header: bool,
+    /// Everything differs.
+    pub reset: bool,
+}
+
+/// Text to append to an item the page holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// The item.
+    pub item: ItemId,
+    /// The part of a message.
+    pub part: Option<u32>,
+    /// The text.
+    pub text: String,
+}
+
+/// Changes taken out for sending.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// Items new or changed, in the order of their first change.
+    pub items: Vec<ItemId>,
+    /// Appends to items that are not among `items`.
+    pub appends: Vec<Append>,
+    /// Items that are gone.
+    pub gone: Vec<ItemId>,
+    /// Requests new or changed.
+    pub requests: Vec<String>,
+    /// Requests that left the card area.
+    pub requests_gone: Vec<String>,
+    /// The header differs.
+    pub header: bool,
+    /// Everything differs.
+    pub reset: bool,
+}
+
+impl Changes {
+    /// The whole item must be sent.
+    pub fn item(&mut self, id: &str) {
+        if !self.dirty.contains(id) {
+            self.dirty.insert(id.to_owned());
+            self.items.push(id.to_owned());
+        }
+    }
+
+    /// Text was appended; free when the whole item is to be sent anyway.
+    pub fn append(&mut self, id: &str, part: Option<u32>, text: &str) {
+        if self.dirty.contains(id) {
+            return;
+        }
+        match self.appends.last_mut() {
+            Some(last) if last.item == id && last.part == part => last.text.push_str(text),
+            _ => self.appends.push(Append { item: id.to_owned(), part, text: text.to_owned() }),
+        }
+    }
+
+    /// The item is gone.
+    pub fn item_gone(&mut self, id: &str) {
+        if self.dirty.remove(id) {
+            self.items.retain(|item| item != id);
+        }
+        self.gone.push(id.to_owned());
+    }
+
+    /// The request must be sent.
+    pub fn request(&mut self, id: &str) {
+        if !self.requests.iter().any(|known| known == id) {
+            self.requests.push(id.to_owned());
+        }
+    }
+
+    /// The request left the card area.
+    pub fn request_gone(&mut self, id: &str) {
+        self.requests.retain(|known| known != id);
+        self.requests_gone.push(id.to_owned());
+    }
+
+    /// Takes everything out.
+    pub fn take(&mut self) -> Taken {
+        let appends = std::mem::take(&mut self.appends);
+        let taken = Taken {
+            // An item that became dirty after a text was appended to it carries that text already.
+            appends: appends.into_iter().filter(|append| !self.dirty.contains(&append.item)).collect(),
+            items: std::mem::take(&mut self.items),
+            gone: std::mem::take(&mut self.gone),
+            requests: std::mem::take(&mut self.requests),
+            requests_gone: std::mem::take(&mut self.requests_gone),
+            header: std::mem::take(&mut self.header),
+            reset: std::mem::take(&mut self.reset),
+        };
+        self.dirty.clear();
+        taken
+    }
+}

@@ -1,0 +1,344 @@
+//! The session reducer: domain events in, items, requests and changes out. Pure: time comes with the events.
+
+pub mod changes;
+mod goals;
+mod messages;
+pub mod requests;
+mod tools;
+pub mod transcript;
+pub mod turn;
+
+use std::collections::HashMap;
+
+use contract::{
+    Millis,
+    event::{Event, EventBody},
+    item::{Item, ItemBody, ItemId, Marker, Notice, TEXT_INLINE_BYTES, Thought, Unknown},
+    session::{Activity, ClosedReason, Goal, SessionState, StopReason, StopState, Thread},
+};
+
+use self::{
+    changes::{Changes, Taken},
+    requests::{Ours, RequestBook, SettledElsewhere},
+    transcript::Transcript,
+    turn::TurnTrack,
+};
+use crate::request::card::Owner;
+
+/// Where a frame stands when its events are reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// When it was received.
+    pub received_at: Millis,
+    /// Its place in the transcript.
+    pub position: i64,
+}
+
+/// What the reducer asks of its session, apart from showing the changes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The session must be read again.
+    pub reread: bool,
+    /// Requests that were settled by somebody else.
+    pub elsewhere: Vec<SettledElsewhere>,
+    /// A turn ended.
+    pub turn_ended: Option<StopReason>,
+    /// The server waits for ids that nothing here explains.
+    pub unexplained: bool,
+    /// The session has ended for good.
+    pub ended: bool,
+    /// Texts of our own messages that the server has now.
+    pub arrived: Vec<(ItemId, String)>,
+}
+
+/// One session as its events make it.
+#[derive(Debug)]
+pub struct Reducer {
+    /// The items.
+    pub transcript: Transcript,
+    /// The requests.
+    pub requests: RequestBook,
+    /// The turn and the usage.
+    pub turn: TurnTrack,
+    /// What the session does.
+    pub state: SessionState,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its agent's name.
+    pub agent: Option<String>,
+    /// Why it takes nothing more.
+    pub closed: Option<ClosedReason>,
+    /// A stop that was asked for.
+    pub stop: StopState,
+    /// What it was last seen doing.
+    pub activity: Option<Activity>,
+    /// Its goals.
+    pub goals: Vec<Goal>,
+    /// Its sub-agents.
+    pub threads: Vec<Thread>,
+    /// When its last event came.
+    pub last_event_at: Option<Millis>,
+    changes: Changes,
+    effects: Effects,
+    drafts: Vec<ItemId>,
+    local: Vec<(ItemId, String)>,
+    thinking: HashMap<ItemId, Millis>,
+}
+
+impl Reducer {
+    /// A session nothing is known of.
+    #[must_use]
+    pub fn new(owner: Owner, ours: HashMap<String, Ours>) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            requests: RequestBook::new(owner, ours),
+            turn: TurnTrack::default(),
+            state: SessionState::Unknown,
+            title: None,
+            agent: None,
+            closed: None,
+            stop: StopState::None,
+            activity: None,
+            goals: Vec::new(),
+            threads: Vec::new(),
+            last_event_at: None,
+            changes: Changes::default(),
+            effects: Effects::default(),
+            drafts: Vec::new(),
+            local: Vec::new(),
+            thinking: HashMap::new(),
+        }
+    }
+
+    /// Takes what changed since the last call.
+    pub fn take_changes(&mut self) -> Taken {
+        for id in self.requests.prune() {
+            self.changes.request_gone(&id);
+        }
+        self.changes.take()
+    }
+
+    /// Takes what the session must do.
+    pub fn take_effects(&mut self) -> Effects {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Marks the header as changed from outside (connection, queue).
+    pub fn touch_header(&mut self) {
+        self.changes.header = true;
+    }
+
+    /// Takes one event in.
+    pub fn apply(&mut self, event: Event, place: Place) {
+        let at = event.at.unwrap_or(place.received_at);
+        self.last_event_at = Some(self.last_event_at.map_or(place.received_at, |last| last.max(place.received_at)));
+        let own = event.thread.is_none();
+        let stamp = Stamp { at, turn: event.turn, thread: event.thread, position: place.position };
+        match event.body {
+            EventBody::Message { id, replaces, role, parts, state } => {
+                self.message(stamp, id, replaces.as_deref(), role, parts, state);
+            }
+            EventBody::Append { id, to, part, text } => self.append(&stamp, &id, &to, part, &text),
+            EventBody::DraftStarted { id, to } => self.draft_started(&stamp, &id, &to),
+            EventBody::DraftsClosed { keep } => self.drafts_closed(keep),
+            EventBody::Thought { id, text, active } => self.thought(stamp, id, &text, active),
+            EventBody::ToolCall { id, name, source, input, permission } => {
+                self.tool_call(stamp, id, name, source, &input, permission);
+            }
+            EventBody::ToolResult { call, name, output, is_error, .. } => {
+                self.tool_result(&stamp, &call, name.as_deref(), output, is_error);
+            }
+            EventBody::Request(seed) => self.request(&seed, &stamp),
+            EventBody::Waiting { requests } => self.waiting(&requests, at),
+            EventBody::Settled { request, choice, reason, output, .. } => {
+                self.settled(&request, choice, reason, output, at);
+            }
+            EventBody::Status(state) => self.status(state, at),
+            EventBody::TurnStarted => {
+                self.turn.start(stamp.turn, at);
+                self.stop = StopState::None;
+                self.changes.header = true;
+            }
+            EventBody::TurnEnded { stop } => self.turn_ended(stop, &stamp),
+            EventBody::ModelStarted { id } => {
+                self.turn.model_started(&id, at);
+                self.changes.header = true;
+            }
+            EventBody::ModelEnded { id, .. } => {
+                self.turn.model_ended(&id, at);
+                self.end_thinking(at);
+                self.changes.header = true;
+            }
+            EventBody::Usage { usage, scope } => {
+                self.turn.usage(usage, scope);
+                self.changes.header = true;
+            }
+            EventBody::Facts { title, agent, archived } => {
+                self.title = title.or(self.title.take());
+                self.agent = agent.or(self.agent.take());
+                if archived == Some(true) {
+                    self.closed.get_or_insert(ClosedReason::Archived);
+                }
+                self.changes.header = true;
+            }
+            EventBody::Goal { id, goal, description, rubric, iteration, verdict, explanation, evaluating } => {
+                let change = Goal {
+                    id: goal,
+                    description: description.unwrap_or_default(),
+                    rubric,
+                    iteration,
+                    verdict,
+                    explanation,
+                    evaluating,
+                };
+                self.goal(stamp, id, change);
+            }
+            EventBody::Thread { id, name, state, created } => self.thread(stamp, id, name, state, created),
+            EventBody::Artifact { id, artifact } => self.put(stamp, id, ItemBody::Artifact(artifact)),
+            EventBody::Notice { id, notice } => self.notice(stamp, id, notice),
+            EventBody::Marker { id, marker } => self.put(stamp, id, ItemBody::Marker(marker)),
+            EventBody::Ended { deleted, reason } => {
+                self.closed = Some(if deleted { ClosedReason::Deleted } else { ClosedReason::Terminated });
+                self.state = SessionState::Ended;
+                self.effects.ended = true;
+                self.drafts_closed(true);
+                self.void_requests();
+                self.turn.end(StopReason::Other { word: "terminated".into() }, at);
+                let id = format!("ended@{}", stamp.position);
+                self.put(stamp, id, ItemBody::Marker(Marker::Ended { reason }));
+                self.changes.header = true;
+            }
+            EventBody::Unknown { id, what, raw } => {
+                let raw = self.transcript.keep(format!("{id}#raw"), &raw, TEXT_INLINE_BYTES);
+                self.put(stamp, id, ItemBody::Unknown(Unknown { what, raw }));
+            }
+            EventBody::Reread { .. } => self.effects.reread = true,
+        }
+        if !own {
+            // What sub-agents do shows in their lane; the session's own line is not theirs.
+            self.changes.header = true;
+        }
+    }
+
+    /// Shows an item of this app's own making.
+    pub fn show(&mut self, item: Item, position: i64) {
+        self.changes.item(&item.id.clone());
+        self.transcript.put(item, position);
+    }
+
+    /// A decision of this app was written down, or its fate became known.
+    pub fn decided(&mut self, request: &str, ours: Ours, attempt: u32) {
+        if self.requests.decided(request, ours, attempt) {
+            self.changes.request(request);
+            self.changes.header = true;
+        }
+    }
+
+    fn put(&mut self, stamp: Stamp, id: ItemId, body: ItemBody) {
+        let item = Item { id: id.clone(), order: 0, turn: stamp.turn, thread: stamp.thread, at: stamp.at, body };
+        self.transcript.put(item, stamp.position);
+        self.changes.item(&id);
+    }
+
+    fn notice(&mut self, stamp: Stamp, id: ItemId, mut notice: Notice) {
+        use contract::item::NoticeCode;
+        if notice.code == NoticeCode::ErrorFatal {
+            self.activity = Some(Activity::Failed { message: crate::request::arguments::one_line(&notice.text) });
+            self.changes.header = true;
+        }
+        if let Some(detail) = notice.detail.take() {
+            notice.detail = Some(self.transcript.keep(format!("{id}#detail"), &detail.text, TEXT_INLINE_BYTES));
+        }
+        self.put(stamp, id, ItemBody::Notice(notice));
+    }
+
+    fn thought(&mut self, stamp: Stamp, id: ItemId, text: &str, active: bool) {
+        let known = match self.transcript.get(&id).map(|item| &item.body) {
+            Some(ItemBody::Thought(thought)) => Some((thought.text.clone(), thought.took_ms)),
+            _ => None,
+        };
+        // A whole thought without text does not wipe out what was streamed.
+        let text = match &known {
+            Some((known, _)) if text.is_empty() => known.clone(),
+            _ => self.transcript.keep(format!("{id}#thought"), text, transcript::MESSAGE_INLINE_BYTES),
+        };
+        let started = self.thinking.get(&id).copied();
+        let took_ms = match (active, started) {
+            (false, Some(started)) => u64::try_from(stamp.at - started).ok(),
+            _ => known.and_then(|(_, took)| took),
+        };
+        if active {
+            self.thinking.entry(id.clone()).or_insert(stamp.at);
+            self.activity = Some(Activity::Thinking);
+            self.changes.header = true;
+        } else {
+            self.thinking.remove(&id);
+        }
+        self.drafts.retain(|draft| draft != &id);
+        self.put(stamp, id, ItemBody::Thought(Thought { text, active, took_ms }));
+    }
+
+    /// Thoughts that were open end when something else begins.
+    fn end_thinking(&mut self, at: Millis) {
+        for (id, started) in std::mem::take(&mut self.thinking) {
+            if let Some(Item { body: ItemBody::Thought(thought), .. }) = self.transcript.get_mut(&id) {
+                thought.active = false;
+                thought.took_ms = u64::try_from(at - started).ok();
+                self.changes.item(&id);
+            }
+        }
+    }
+
+    fn status(&mut self, state: SessionState, at: Millis) {
+        match state {
+            SessionState::Running | SessionState::Rescheduling => {
+                for id in self.requests.goes_on() {
+                    self.changes.request(&id);
+                }
+                self.turn.waits(false, at);
+            }
+            SessionState::Idle => self.turn.waits(false, at),
+            SessionState::Unknown
+            | SessionState::Waiting
+            | SessionState::Stopping
+            | SessionState::Ended
+            | SessionState::Other { .. } => {}
+        }
+        if !matches!(self.closed, Some(ClosedReason::Terminated | ClosedReason::Deleted)) {
+            self.state = state;
+        }
+        self.changes.header = true;
+    }
+
+    fn turn_ended(&mut self, stop: StopReason, stamp: &Stamp) {
+        self.end_thinking(stamp.at);
+        self.void_requests();
+        self.cancel_open_tools(stamp.at);
+        self.turn.end(stop.clone(), stamp.at);
+        if matches!(self.stop, StopState::Requested { .. }) {
+            self.stop = StopState::Confirmed { at: stamp.at };
+        }
+        self.activity = Some(Activity::Finished { stop: stop.clone() });
+        if stop != StopReason::EndTurn {
+            let id = format!("end@{}", stamp.position);
+            self.put(stamp.clone(), id, ItemBody::Marker(Marker::TurnEnd { stop: stop.clone() }));
+        }
+        self.effects.turn_ended = Some(stop);
+        self.changes.header = true;
+    }
+
+    /// The connection is being made anew: a stop that a drop swallowed shows again as asked for.
+    pub fn stop_requested(&mut self, at: Millis) {
+        self.stop = StopState::Requested { at };
+        self.changes.header = true;
+    }
+}
+
+/// When and where an event's items stand.
+#[derive(Debug, Clone)]
+struct Stamp {
+    at: Millis,
+    turn: Option<String>,
+    thread: Option<String>,
+    position: i64,
+}

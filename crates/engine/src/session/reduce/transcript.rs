@@ -1,0 +1,235 @@
+//! The items of one session in order, with the whole of their long texts.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use contract::item::{Item, ItemBody, ItemId, Part, TEXT_INLINE_BYTES, Text};
+
+/// A message's text reaches the page whole up to this many bytes: people read messages, not fold them out.
+pub const MESSAGE_INLINE_BYTES: usize = 256 * 1024;
+
+/// Places within one frame's position: a frame makes at most this many items.
+const PLACES: i64 = 16;
+
+/// The items of one session.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    items: BTreeMap<i64, Item>,
+    places: HashMap<ItemId, i64>,
+    payloads: HashMap<String, Arc<str>>,
+}
+
+impl Transcript {
+    /// How many items there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The item with this id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Item> {
+        self.places.get(id).and_then(|order| self.items.get(order))
+    }
+
+    /// The item with this id, to change it.
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut Item> {
+        self.places.get(id).and_then(|order| self.items.get_mut(order))
+    }
+
+    /// Inserts an item, or replaces the body of the one with its id, which keeps its place.
+    pub fn put(&mut self, mut item: Item, position: i64) {
+        if let Some(order) = self.places.get(&item.id) {
+            item.order = *order;
+            self.items.insert(*order, item);
+            return;
+        }
+        let mut order = position.saturating_mul(PLACES);
+        while self.items.contains_key(&order) {
+            order += 1;
+        }
+        item.order = order;
+        self.places.insert(item.id.clone(), order);
+        self.items.insert(order, item);
+    }
+
+    /// Takes an item out, with its long texts.
+    pub fn remove(&mut self, id: &str) -> Option<Item> {
+        let order = self.places.remove(id)?;
+        let prefix = format!("{id}#");
+        self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
+        self.items.remove(&order)
+    }
+
+    /// The last `limit` items before `before` (or of all), in order, and whether older ones exist.
+    #[must_use]
+    pub fn page(&self, before: Option<&str>, limit: usize) -> (Vec<Item>, bool) {
+        let end = before.and_then(|id| self.places.get(id)).copied().unwrap_or(i64::MAX);
+        let mut rows: Vec<Item> = self.items.range(..end).rev().take(limit + 1).map(|(_, item)| item.clone()).collect();
+        let has_older = rows.len() > limit;
+        rows.truncate(limit);
+        rows.reverse();
+        (rows, has_older)
+    }
+
+    /// All items in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.items.values()
+    }
+
+    /// A long text by its handle.
+    #[must_use]
+    pub fn payload(&self, handle: &str) -> Option<&Arc<str>> {
+        self.payloads.get(handle)
+    }
+
+    /// Keeps a text under `handle` and gives what the page gets of it: the whole, or its beginning with the handle.
+    pub fn keep(&mut self, handle: String, text: &str, inline: usize) -> Text {
+        let chars = text.chars().count() as u64;
+        if text.len() <= inline {
+            self.payloads.remove(&handle);
+            return Text { text: text.to_owned(), chars, handle: None };
+        }
+        let head = text.get(..floor_char_boundary(text, inline)).unwrap_or_default().to_owned();
+        self.payloads.insert(handle.clone(), Arc::from(text));
+        Text { text: head, chars, handle: Some(handle) }
+    }
+
+    /// Keeps the long texts of an item's parts.
+    pub fn keep_parts(&mut self, id: &str, what: &str, parts: Vec<Part>, inline: usize) -> Vec<Part> {
+        parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let handle = format!("{id}#{what}{index}");
+                match part {
+                    Part::Text(text) => Part::Text(self.keep(handle, &text.text, inline)),
+                    Part::Unknown { what, raw } => {
+                        Part::Unknown { what, raw: self.keep(handle, &raw.text, TEXT_INLINE_BYTES) }
+                    }
+                    // The wire's own bytes stand in `handle` until here: the page gets only the name to ask by.
+                    Part::Image { media_type, handle: encoded, bytes } => {
+                        self.payloads.insert(handle.clone(), Arc::from(encoded));
+                        Part::Image { media_type, handle, bytes }
+                    }
+                    Part::Remote { .. } | Part::Redacted => part,
+                }
+            })
+            .collect()
+    }
+
+    /// The text that search looks through.
+    #[must_use]
+    pub fn search_text(&self, item: &Item) -> String {
+        let mut out = String::new();
+        let mut add = |text: &Text| {
+            let whole = text.handle.as_ref().and_then(|handle| self.payloads.get(handle));
+            out.push_str(whole.map_or(text.text.as_str(), |whole| whole));
+            out.push('\n');
+        };
+        let parts = |parts: &[Part], add: &mut dyn FnMut(&Text)| {
+            for part in parts {
+                match part {
+                    Part::Text(text) | Part::Unknown { raw: text, .. } => add(text),
+                    Part::Image { .. } | Part::Remote { .. } | Part::Redacted => {}
+                }
+            }
+        };
+        match &item.body {
+            ItemBody::Message(message) => parts(&message.parts, &mut add),
+            ItemBody::Thought(thought) => add(&thought.text),
+            ItemBody::Tool(tool) => {
+                add(&Text { text: tool.name.clone(), ..Text::default() });
+                add(&tool.input);
+                parts(&tool.output, &mut add);
+            }
+            ItemBody::Notice(notice) => add(&Text { text: notice.text.clone(), ..Text::default() }),
+            ItemBody::Artifact(artifact) => add(&Text { text: artifact.name.clone(), ..Text::default() }),
+            ItemBody::Unknown(unknown) => add(&unknown.raw),
+            ItemBody::Marker(_) => {}
+        }
+        out
+    }
+}
+
+/// The greatest index at or below `at` that does not split a character.
+pub fn floor_char_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::item::{Thought, Unknown};
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn item(id: &str) -> Item {
+        Item {
+            id: id.into(),
+            order: 0,
+            turn: None,
+            thread: None,
+            at: 0,
+            body: ItemBody::Thought(Thought { text: Text::default(), active: false, took_ms: None }),
+        }
+    }
+
+    fn ids(transcript: &Transcript) -> Vec<&str> {
+        transcript.iter().map(|item| item.id.as_str()).collect()
+    }
+
+    #[test]
+    fn items_stand_by_position_and_keep_their_place_when_replaced() {
+        let mut transcript = Transcript::default();
+        transcript.put(item("b"), 2);
+        transcript.put(item("a"), -3);
+        transcript.put(item("b2"), 2);
+        transcript.put(item("b"), 9);
+        assert_eq!(ids(&transcript), ["a", "b", "b2"]);
+    }
+
+    #[test]
+    fn a_page_ends_before_the_named_item() {
+        let mut transcript = Transcript::default();
+        for n in 0..5 {
+            transcript.put(item(&n.to_string()), n);
+        }
+        let (page, older) = transcript.page(Some("3"), 2);
+        assert_eq!((page.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), older), (vec!["1", "2"], true));
+        let (page, older) = transcript.page(None, 9);
+        assert_eq!((page.len(), older), (5, false));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters_and_read_whole_by_its_handle() {
+        let mut transcript = Transcript::default();
+        let text = "东".repeat(10);
+        let kept = transcript.keep("x#0".into(), &text, 4);
+        assert_eq!((kept.text.as_str(), kept.chars), ("东", 10));
+        assert_eq!(transcript.payload(&kept.handle.unwrap()).unwrap().as_ref(), text);
+    }
+
+    #[test]
+    fn removing_an_item_forgets_its_long_texts() {
+        let mut transcript = Transcript::default();
+        let mut unknown = item("u");
+        unknown.body = ItemBody::Unknown(Unknown { what: String::new(), raw: transcript.keep("u#raw".into(), "long", 1) });
+        transcript.put(unknown, 0);
+        assert!(transcript.payload("u#raw").is_some());
+        transcript.remove("u");
+        assert!(transcript.payload("u#raw").is_none());
+    }
+}

@@ -1,0 +1,404 @@
+//! The session's live stream: opened when somebody needs it, its frames held back until the history is merged.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use contract::{
+    Millis,
+    connection::{ConnectionCause, ConnectionLogKind, ConnectionState},
+    error::{AppError, ErrorCode},
+    server::ServerState,
+    session::{ClosedReason, SessionState},
+    wire::{Cursor, Frame, Origin},
+};
+use sse::{
+    connection::{CommittedCursor, Connection, ConnectionSpec, Limits, Link},
+    frame::Piece,
+};
+use store::StoreError;
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{local::LocalRecord, task::SessionTask};
+
+/// Reads that may wait for the session's task. When full, the connection reads no further and TCP slows the server.
+const READS: usize = 64;
+
+/// A link that was away shorter than this, and missed nothing, is not worth a line in the transcript.
+const WORTH_A_LINE_MS: u64 = 3_000;
+
+/// Positions kept free at each connect, so that history read late still stands before the live frames.
+const ROOM: i64 = 1 << 20;
+
+/// Live frames wait at most this long for the history.
+const HOLD: Duration = Duration::from_secs(2);
+
+/// What is held of one read.
+enum Held {
+    Frames(Vec<Frame>, Millis),
+    Cursor(String),
+}
+
+/// How long and why the link was away.
+#[derive(Debug, Clone)]
+pub(super) struct Away {
+    /// Milliseconds.
+    pub ms: u64,
+    /// The cursor it resumed after.
+    pub after: Option<String>,
+    /// The server refused the cursor.
+    pub cursor_expired: bool,
+    quiet: bool,
+}
+
+impl Away {
+    /// Whether the transcript says so even when nothing was missed.
+    pub(super) fn worth_a_line(&self) -> bool {
+        !self.quiet && self.ms >= WORTH_A_LINE_MS
+    }
+}
+
+struct Open {
+    links: mpsc::Receiver<Link>,
+    commands: mpsc::Sender<sse::connection::Command>,
+    cancel: CancellationToken,
+    cursor: CommittedCursor,
+    activity: Option<(bool, Option<Duration>)>,
+}
+
+/// The session's live stream.
+pub(super) struct Stream {
+    open: Option<Open>,
+    /// Its state, for the header.
+    pub state: ConnectionState,
+    /// It was refused: nothing is tried again until the person does something.
+    pub refused: bool,
+    held: Vec<Held>,
+    /// Live frames wait for the history until then.
+    pub hold_until: Option<Instant>,
+    dropped: Option<(Millis, ConnectionCause)>,
+    away: Option<Away>,
+    /// Where history that is read late is placed.
+    pub reserved: Option<i64>,
+    /// Live frames were shown before the history was in.
+    pub overtaken: bool,
+    expired: bool,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self {
+            open: None,
+            state: ConnectionState::Closed,
+            refused: false,
+            held: Vec::new(),
+            hold_until: None,
+            dropped: None,
+            away: None,
+            reserved: None,
+            overtaken: false,
+            expired: false,
+        }
+    }
+}
+
+impl Stream {
+    /// Whether a connection exists or is being made.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether bytes can arrive.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.state, ConnectionState::Live { .. })
+    }
+
+    /// The next word of the connection; waits for ever when there is none.
+    pub(super) async fn next(&mut self) -> Option<Link> {
+        match &mut self.open {
+            Some(open) => open.links.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the connection.
+    pub(super) fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.cancel.cancel();
+        }
+    }
+
+    fn tell(&self, command: sse::connection::Command) {
+        if let Some(open) = &self.open {
+            // A full queue holds commands that make it do the same.
+            let _ = open.commands.try_send(command);
+        }
+    }
+
+    /// Try again now.
+    pub(super) fn retry_now(&self) {
+        self.tell(sse::connection::Command::RetryNow);
+    }
+
+    /// The computer woke up.
+    pub(super) fn wake(&self) {
+        self.tell(sse::connection::Command::Wake);
+    }
+
+    /// Something showed that the link may be dead.
+    pub(super) fn check(&self) {
+        if !self.is_live() {
+            self.retry_now();
+        }
+    }
+
+    /// What is committed, to resume from.
+    pub(super) fn committed(&self, cursor: Option<Cursor>) {
+        if let Some(open) = &self.open {
+            open.cursor.set(cursor);
+        }
+    }
+
+    /// How long it was away, once.
+    pub(super) fn take_away(&mut self) -> Option<Away> {
+        self.away.take()
+    }
+
+    /// The server refused us, in words.
+    pub(super) fn refused_by(&mut self, error: &AppError) {
+        self.refused = true;
+        self.state = match error.code {
+            ErrorCode::Unauthorized => ConnectionState::Unauthorized,
+            _ => ConnectionState::Forbidden { message: error.message.clone() },
+        };
+        self.close();
+    }
+}
+
+impl SessionTask {
+    /// Opens the stream.
+    pub(super) fn open_stream(&mut self) {
+        let Some(link) = self.link.clone() else { return };
+        if link.protocol.stream(&self.record.remote_id, None).is_none() {
+            return;
+        }
+        let cursor = CommittedCursor::new(self.cursor.clone());
+        let (to_task, links) = mpsc::channel(READS);
+        let (commands, orders) = mpsc::channel(16);
+        let cancel = CancellationToken::new();
+        let remote = self.record.remote_id.clone();
+        let requests = Arc::clone(&link);
+        let liveness = link.protocol.liveness();
+        let spec = ConnectionSpec {
+            request: Arc::new(move |cursor| {
+                let resume = cursor.filter(|_| requests.protocol.resumes());
+                // `None` was ruled out above: a protocol's answer does not depend on the cursor.
+                let mut request = requests.protocol.stream(&remote, resume.as_ref()).unwrap_or_default();
+                requests.authorize(&mut request);
+                request
+            }),
+            words: Arc::new(sse::connection::plain_words),
+            reattach: link.protocol.capabilities().reattach,
+            limits: Limits { event_cap: link.event_cap, silence: liveness.running, ..Limits::default() },
+            cursor: cursor.clone(),
+        };
+        let connection = Connection::new(
+            spec,
+            Arc::new(link.client.clone()),
+            Arc::new(sse::clock::SystemClock::default()),
+            to_task,
+            orders,
+            cancel.clone(),
+        );
+        tokio::spawn(connection.run());
+        self.stream.open = Some(Open { links, commands, cancel, cursor, activity: None });
+        self.stream.state = ConnectionState::Connecting { attempt: 0 };
+        self.fold.reducer.touch_header();
+    }
+
+    /// Lets go of the stream.
+    pub(super) async fn close_stream(&mut self) -> Result<(), StoreError> {
+        if !self.stream.is_open() {
+            return Ok(());
+        }
+        self.drain_held().await?;
+        self.stream.close();
+        self.stream.dropped = None;
+        self.stream.away = None;
+        self.stream.state = match self.stream.state {
+            ConnectionState::Ended | ConnectionState::Gone => self.stream.state.clone(),
+            _ => ConnectionState::Closed,
+        };
+        self.log_connection(ConnectionLogKind::ClosedHere, None).await?;
+        self.fold.reducer.touch_header();
+        self.publish(true).await
+    }
+
+    /// Takes one word of the connection.
+    pub(super) async fn take_link(&mut self, link: Option<Link>) -> Result<(), StoreError> {
+        match link {
+            Some(Link::State(state)) => self.link_state(state).await?,
+            Some(Link::Log(row)) => self.log_connection(row.what, row.detail).await?,
+            Some(Link::Opened) => self.link_opened().await?,
+            Some(Link::Batch { pieces, received_at }) => self.take_batch(pieces, received_at).await?,
+            Some(Link::Refused(response)) => self.link_refused(response.status().as_u16()).await?,
+            Some(Link::Quiet { .. }) => self.fold.reducer.touch_header(),
+            Some(Link::Closed { cause, .. }) => {
+                if let Some(cause) = cause {
+                    self.link_dropped(cause).await?;
+                }
+            }
+            // The connection's task has ended: for good, or cancelled.
+            None => self.stream.open = None,
+        }
+        self.publish(false).await?;
+        self.tell_activity();
+        Ok(())
+    }
+
+    async fn link_state(&mut self, state: ConnectionState) -> Result<(), StoreError> {
+        match &state {
+            ConnectionState::Gone if self.stream.expired => return Ok(()),
+            ConnectionState::Unauthorized => {
+                self.hub.change_server(&self.record.server, |server| server.state = ServerState::Unauthorized);
+            }
+            // The stream's 404 may be the stream's alone: the history knows whether the session is gone.
+            ConnectionState::Gone => {
+                self.stream.refused = true;
+                self.read_history();
+            }
+            ConnectionState::Closed
+            | ConnectionState::Connecting { .. }
+            | ConnectionState::Live { .. }
+            | ConnectionState::Waiting { .. }
+            | ConnectionState::Forbidden { .. }
+            | ConnectionState::Ended
+            | ConnectionState::Paused => {}
+        }
+        self.stream.state = state;
+        self.fold.reducer.touch_header();
+        Ok(())
+    }
+
+    async fn link_opened(&mut self) -> Result<(), StoreError> {
+        self.stream.expired = false;
+        let now = self.now();
+        if let Some((since, cause)) = self.stream.dropped.take() {
+            let quiet = cause == ConnectionCause::Closed && self.fold.reducer.state == SessionState::Idle;
+            let before = self.stream.away.take();
+            self.stream.away = Some(Away {
+                ms: u64::try_from(now - since).unwrap_or(0),
+                after: self.cursor.as_ref().map(|cursor| cursor.0.clone()),
+                cursor_expired: before.is_some_and(|away| away.cursor_expired),
+                quiet,
+            });
+        }
+        self.stream.reserved = Some(self.position);
+        self.stream.overtaken = false;
+        self.position += ROOM;
+        self.stream.hold_until = Some(Instant::now() + HOLD);
+        self.read_history_for_stream();
+        Ok(())
+    }
+
+    async fn link_dropped(&mut self, cause: ConnectionCause) -> Result<(), StoreError> {
+        self.drain_held().await?;
+        let now = self.now();
+        self.stream.dropped.get_or_insert((now, cause));
+        self.take_local(&LocalRecord::Dropped { cause }, None).await
+    }
+
+    /// A refused cursor is dropped, and history fills the gap (P-20).
+    async fn link_refused(&mut self, status: u16) -> Result<(), StoreError> {
+        if self.cursor.is_none() || !matches!(status, 400 | 404 | 410 | 412 | 416 | 422) {
+            self.stream.expired = false;
+            return Ok(());
+        }
+        self.move_cursor(String::new()).await?;
+        self.stream.expired = true;
+        let now = self.now();
+        self.stream.dropped.get_or_insert((now, ConnectionCause::Status { status }));
+        self.stream.away = Some(Away { ms: 0, after: None, cursor_expired: true, quiet: false });
+        self.log_connection(ConnectionLogKind::CursorExpired, None).await?;
+        self.stream.retry_now();
+        Ok(())
+    }
+
+    async fn take_batch(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
+        let mut frames = Vec::with_capacity(pieces.len());
+        let mut moves = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Frame(frame) => frames.push(frame),
+                Piece::Cursor(id) => moves.push((frames.len(), id)),
+                // The connection obeyed it, and any byte was life.
+                Piece::Retry(_) | Piece::Comment => {}
+            }
+        }
+        let mut held = Vec::new();
+        let mut start = 0;
+        let mut frames = frames.into_iter();
+        for (index, id) in moves {
+            held.push(Held::Frames(frames.by_ref().take(index - start).collect(), at));
+            held.push(Held::Cursor(id));
+            start = index;
+        }
+        held.push(Held::Frames(frames.collect(), at));
+        self.stream.held.extend(held);
+        if self.history.holds_live() && self.stream.hold_until.is_some() {
+            return Ok(());
+        }
+        self.drain_held().await
+    }
+
+    /// Takes in what was held back.
+    pub(super) async fn drain_held(&mut self) -> Result<(), StoreError> {
+        self.stream.hold_until = None;
+        for held in mem::take(&mut self.stream.held) {
+            match held {
+                Held::Frames(frames, at) if !frames.is_empty() => {
+                    self.stream.overtaken |= self.history.holds_live();
+                    if self.take_frames(frames, Origin::Stream, at).await?.terminal {
+                        self.stream.tell(sse::connection::Command::Terminal);
+                    }
+                }
+                Held::Frames(..) => {}
+                Held::Cursor(id) => self.move_cursor(id).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The session is gone at the server.
+    pub(super) async fn gone(&mut self) -> Result<(), StoreError> {
+        self.fold.reducer.closed = Some(ClosedReason::Deleted);
+        self.fold.reducer.state = SessionState::Ended;
+        self.stream.close();
+        self.stream.state = ConnectionState::Gone;
+        self.fold.reducer.touch_header();
+        self.publish(true).await
+    }
+
+    /// Tells the connection whether a turn runs, for its watchdog.
+    fn tell_activity(&mut self) {
+        let Some(link) = &self.link else { return };
+        let running = matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling);
+        let liveness = link.protocol.liveness();
+        let wanted = (running, if running { liveness.running } else { liveness.idle });
+        if let Some(open) = &mut self.stream.open
+            && open.activity != Some(wanted)
+        {
+            open.activity = Some(wanted);
+            let command = sse::connection::Command::Activity { running: wanted.0, silence: wanted.1 };
+            // A full queue is emptied at once; the next read tells again.
+            if open.commands.try_send(command).is_err() {
+                open.activity = None;
+            }
+        }
+    }
+
+    /// How the link came back, in the connection log.
+    pub(super) async fn log_resumed(&mut self, away: &Away, recovered: u32) -> Result<(), StoreError> {
+        let what = ConnectionLogKind::Resumed { recovered, duplicates: 0, away_ms: away.ms };
+        self.log_connection(what, None).await
+    }
+}
