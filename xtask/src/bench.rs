@@ -35,8 +35,10 @@ pub fn bench(wish: &BenchWish) -> Result<bool> {
         needs.extend([Need::Display, Need::Window]);
     }
     tools::prepare(&needs, wish.consent)?;
-    for peer in [&peers::QCA_SDK, &peers::ANTHROPIC_SDK] {
-        peers::install(peer).with_context(|| format!("{}, to compare with, cannot be installed", peer.name))?;
+    if names.iter().any(|name| name == "pipeline") {
+        for peer in [&peers::QCA_SDK, &peers::ANTHROPIC_SDK] {
+            peers::install(peer).with_context(|| format!("{}, to compare with, cannot be installed", peer.name))?;
+        }
     }
     tools::foreground(&mut tree::npm(&["run", "build"])).context("the page does not build")?;
     build(&names, &metadata::target_names(&packages, Some("countersign"), "example"))?;

@@ -88,11 +88,12 @@ pub fn install(peer: &Peer) -> Result<()> {
                 return Ok(());
             }
             clear(&place)?;
-            tools::foreground(Command::new(&python).args(["-m", "venv"]).arg(&place))?;
+            tools::foreground(Command::new(&python).args(["-m", "venv"]).arg(&place).current_dir(&place))?;
             tools::foreground(
                 Command::new(python_in(&place))
                     .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"])
                     .arg(format!("{}=={}", peer.package, peer.version))
+                    .current_dir(&place)
                     .stdin(Stdio::null()),
             )?;
             std::fs::write(&mark, wanted)
