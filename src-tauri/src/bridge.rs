@@ -104,8 +104,11 @@ async fn pump(
         // that cannot be written uses its number up too, so that the page sees the hole.
         let number = sent.fetch_add(1, Ordering::SeqCst) + 1;
         match serde_json::to_string(&Batch { number, patches }) {
-            Ok(batch) if !send(batch) => return,
-            Ok(_) => {}
+            Ok(batch) => {
+                if !send(batch) {
+                    return;
+                }
+            }
             Err(error) => tracing::error!(%error, number, "a batch could not be written as JSON"),
         }
         tokio::time::sleep(GAP).await;

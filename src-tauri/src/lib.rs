@@ -28,7 +28,7 @@ use crate::{
     linux_webkit::{PLAIN_RENDERER, RendererMemory, Step},
     opener::Opener,
     preferences::StoredPreferences,
-    shell::{Page, Parts, START_FAILED, Shell},
+    shell::{Page, Parts, START_FAILED, Setup, Shell},
 };
 
 /// An instance that is going away keeps its name a moment longer than its window: this often a start tries again.
@@ -148,20 +148,15 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
     };
     let credentials = launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new()));
     app.manage(Shell::start(Parts {
-        config: engine::EngineConfig {
-            data_dir,
-            credentials,
-            preferences,
-            clock: Arc::new(engine::SystemClock),
-            version,
-            os: std::env::consts::OS.to_owned(),
-        },
+        setup: Setup { data_dir, credentials, preferences, version },
         opener,
         page: page.clone(),
         notices,
         can_come_back: !launch.driven && bus_is_there(|name| std::env::var_os(name)),
     }));
     window::open(&handle)?;
+    #[cfg(unix)]
+    tauri::async_runtime::spawn(end_on_signal(handle.clone()));
     if cfg!(target_os = "linux") {
         tauri::async_runtime::spawn(watchdog::watch(handle, page, launch, memory));
     }
@@ -183,6 +178,20 @@ fn bus_is_there(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     let set = |name: &str| var(name).filter(|value| !value.is_empty());
     set("DBUS_SESSION_BUS_ADDRESS").is_some()
         || set("XDG_RUNTIME_DIR").is_some_and(|folder| PathBuf::from(folder).join("bus").exists())
+}
+
+/// A session that logs out, or Ctrl+C in a terminal: the app ends as by its window.
+#[cfg(unix)]
+async fn end_on_signal<R: Runtime>(app: AppHandle<R>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    app.exit(app.state::<Shell>().exit_code());
 }
 
 fn on_event<R: Runtime>(app: &AppHandle<R>, event: RunEvent) {

@@ -46,13 +46,40 @@ pub struct Shell {
     pub page: Page,
     /// A second start finds this one and can bring its window back.
     pub can_come_back: bool,
-    engine: watch::Receiver<Starting>,
+    setup: Setup,
+    engine: Arc<watch::Sender<Starting>>,
+}
+
+/// How the engine is set up, kept for another try.
+#[derive(Clone)]
+pub struct Setup {
+    /// Holds the database.
+    pub data_dir: PathBuf,
+    /// Where tokens live.
+    pub credentials: Arc<dyn engine::Credentials>,
+    /// The preferences.
+    pub preferences: Arc<dyn PreferencesStore>,
+    /// This app's version.
+    pub version: String,
+}
+
+impl Setup {
+    fn config(self) -> EngineConfig {
+        EngineConfig {
+            data_dir: self.data_dir,
+            credentials: self.credentials,
+            preferences: self.preferences,
+            clock: Arc::new(engine::SystemClock),
+            version: self.version,
+            os: std::env::consts::OS.to_owned(),
+        }
+    }
 }
 
 /// What [`Shell::start`] needs.
 pub struct Parts {
     /// How the engine is set up.
-    pub config: EngineConfig,
+    pub setup: Setup,
     /// Links.
     pub opener: Opener,
     /// The page's state.
@@ -67,19 +94,34 @@ impl Shell {
     /// Starts the engine beside everything else.
     #[must_use]
     pub fn start(parts: Parts) -> Self {
-        let (set, engine) = watch::channel(None);
-        let preferences = parts.config.preferences.clone();
-        let practice = PracticeServer::new(parts.config.data_dir.join("practice.jsonl"));
-        tauri::async_runtime::spawn(start_engine(parts.config, practice.clone(), set));
+        let engine = Arc::new(watch::channel(None).0);
+        let practice = PracticeServer::new(parts.setup.data_dir.join("practice.jsonl"));
+        tauri::async_runtime::spawn(start_engine(parts.setup.clone(), practice.clone(), engine.clone()));
         Self {
             bridge: Bridge::new(parts.notices),
             practice,
-            preferences,
+            preferences: parts.setup.preferences.clone(),
             clipboard: Clipboard::default(),
             opener: parts.opener,
             page: parts.page,
             can_come_back: parts.can_come_back,
+            setup: parts.setup,
             engine,
+        }
+    }
+
+    /// Tries again to start an engine that could not. The cause may have gone: the other copy of the app has ended.
+    pub fn start_again(&self) {
+        let failed = self.engine.send_if_modified(|engine| {
+            let failed = matches!(engine, Some(Err(_)));
+            if failed {
+                *engine = None;
+            }
+            failed
+        });
+        if failed {
+            let (setup, practice, engine) = (self.setup.clone(), self.practice.clone(), self.engine.clone());
+            tauri::async_runtime::spawn(start_engine(setup, practice, engine));
         }
     }
 
@@ -88,10 +130,10 @@ impl Shell {
     /// # Errors
     /// Why it could not start.
     pub async fn engine(&self) -> Result<Engine, AppError> {
-        let mut engine = self.engine.clone();
+        let mut engine = self.engine.subscribe();
         match engine.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(started)) => started.clone(),
-            // The task that starts it ended without a word: it panicked.
+            // Cannot be: the sender lives as long as this value, and what was waited for is there.
             Ok(None) | Err(_) => Err(AppError::new(ErrorCode::Internal, "The app could not start.")),
         }
     }
@@ -132,10 +174,10 @@ impl Shell {
     }
 }
 
-async fn start_engine(config: EngineConfig, practice: PracticeServer, set: watch::Sender<Starting>) {
+async fn start_engine(setup: Setup, practice: PracticeServer, set: Arc<watch::Sender<Starting>>) {
     let began = Instant::now();
-    let practice_on = config.preferences.load().practice_on;
-    let started = Engine::start(config).await;
+    let practice_on = setup.preferences.load().practice_on;
+    let started = Engine::start(setup.config()).await;
     match &started {
         Ok(engine) => {
             tracing::info!(took_ms = millis(began.elapsed()), "engine started");

@@ -17,6 +17,8 @@ pub async fn subscribe<R: Runtime>(
     shell: State<'_, Shell>,
     channel: Channel<InvokeResponseBody>,
 ) -> Result<(), AppError> {
+    // The page begins anew: so does an engine that could not start.
+    shell.start_again();
     let engine = shell.engine().await?;
     let feed = engine.attach_window(webview.label());
     shell.bridge.link(webview.label(), feed, move |batch| channel.send(InvokeResponseBody::Json(batch)).is_ok());
