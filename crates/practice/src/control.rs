@@ -1,0 +1,464 @@
+//! Control: how tests (and benches, from other processes) steer the server, make it misbehave, and see what arrived.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    Manner, PracticeError,
+    counters::Counters,
+    fault::{RequestAct, RequestFault, StreamAct, StreamFault},
+    manner::Dialect,
+    play,
+    session::{Cell, State, show},
+    world::{Cut, CutHow, World},
+};
+
+/// One control command, as `POST /practice/control` takes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Command {
+    /// Arms a fault of requests.
+    RequestFault(RequestFault),
+    /// Arms a fault of streams.
+    StreamFault(StreamFault),
+    /// Disarms all faults.
+    ClearFaults,
+    /// The agent stops at every pause from now on (of this session, or of all and of new ones).
+    Hold {
+        /// Which session; `None` = all.
+        #[serde(default)]
+        session: Option<String>,
+    },
+    /// Lets a held session go so many pauses further.
+    Step {
+        /// Which session.
+        session: String,
+        /// How many pauses.
+        #[serde(default = "one")]
+        count: u64,
+    },
+    /// Ends a hold.
+    Release {
+        /// Which session; `None` = all.
+        #[serde(default)]
+        session: Option<String>,
+    },
+    /// Opens the gate of this name in a scenario.
+    OpenGate {
+        /// Which session.
+        session: String,
+        /// The gate.
+        name: String,
+    },
+    /// Writes any event into a session.
+    Emit {
+        /// Which session.
+        session: String,
+        /// The sub-agent thread; `None` = the session's own.
+        #[serde(default)]
+        thread: Option<String>,
+        /// The event; without an `id` it gets one.
+        event: Value,
+    },
+    /// Sends bytes as they are on the session's open streams.
+    Raw {
+        /// Which session.
+        session: String,
+        /// The text.
+        #[serde(default)]
+        text: String,
+        /// Bytes, as hex, behind the text.
+        #[serde(default)]
+        hex: String,
+    },
+    /// Breaks the open streams off.
+    CutStreams {
+        /// Only of this session.
+        #[serde(default)]
+        session: Option<String>,
+    },
+    /// Ends the open streams cleanly.
+    EndStreams {
+        /// Only of this session.
+        #[serde(default)]
+        session: Option<String>,
+    },
+    /// Leaves the open streams open and silent for ever (a half-open line).
+    SilenceStreams {
+        /// Only of this session.
+        #[serde(default)]
+        session: Option<String>,
+    },
+    /// From now on only a new token is taken.
+    RotateToken {
+        /// The new one; `None` = random.
+        #[serde(default)]
+        token: Option<String>,
+    },
+    /// How often silent streams opened from now on send a comment.
+    Heartbeat {
+        /// Milliseconds; `None` = never.
+        ms: Option<u64>,
+    },
+    /// The manner of sessions created from now on.
+    SetManner {
+        /// The manner.
+        manner: Manner,
+    },
+    /// The account has no agents and no environments, as new ones have none.
+    EmptyAccount,
+    /// Starts a scenario in a new session.
+    StartScenario {
+        /// Its id.
+        scenario: String,
+        /// The session's metadata (`practice.form`, `practice.text`, …).
+        #[serde(default)]
+        metadata: BTreeMap<String, String>,
+    },
+    /// Ends a session for good.
+    Terminate {
+        /// Which session.
+        session: String,
+        /// Why.
+        #[serde(default)]
+        reason: String,
+    },
+    /// What a session does now.
+    Session {
+        /// Which session.
+        session: String,
+    },
+    /// What the server was asked so far.
+    Counters,
+    /// Waits until all that is named here holds.
+    Wait(WaitFor),
+}
+
+/// What to wait for. Everything that is named must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WaitFor {
+    /// At least so many streams are open.
+    pub open_streams: Option<u64>,
+    /// At most so many streams are open.
+    pub open_streams_at_most: Option<u64>,
+    /// At least so many streams were opened.
+    pub opened: Option<usize>,
+    /// At least so many decisions arrived.
+    pub decisions: Option<usize>,
+    /// At least so many POSTs arrived.
+    pub posts: Option<usize>,
+    /// The session the next four are about.
+    pub session: Option<String>,
+    /// It stands at a gate, or is held.
+    pub at_gate: Option<bool>,
+    /// Its phase: `idle`, `running`, `waiting`, `rescheduling`, `terminated`.
+    pub phase: Option<String>,
+    /// It holds an event of this type.
+    pub event_type: Option<String>,
+    /// It holds so many of them.
+    pub count: Option<usize>,
+    /// How long to wait, in milliseconds (10,000).
+    pub timeout_ms: Option<u64>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The way to a running server.
+#[derive(Clone)]
+pub struct Control {
+    world: Arc<World>,
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").finish_non_exhaustive()
+    }
+}
+
+/// How long to wait for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Control {
+    pub(crate) fn new(world: Arc<World>) -> Self {
+        Self { world }
+    }
+
+    fn cell(&self, id: &str) -> Result<Arc<Cell>, PracticeError> {
+        self.world.session(id).ok_or_else(|| PracticeError::NoSession(id.to_owned()))
+    }
+
+    fn cells(&self, id: Option<&str>) -> Result<Vec<Arc<Cell>>, PracticeError> {
+        match id {
+            Some(id) => Ok(vec![self.cell(id)?]),
+            None => Ok(self.world.inner().sessions.clone()),
+        }
+    }
+
+    /// Carries one command out and gives its answer.
+    ///
+    /// # Errors
+    /// Unknown sessions and scenarios, bad hex, and waiting in vain.
+    pub async fn run(&self, command: Command) -> Result<Value, PracticeError> {
+        let done = Ok(json!({"ok": true}));
+        match command {
+            Command::RequestFault(fault) => self.world.inner().faults.requests.push(fault),
+            Command::StreamFault(fault) => self.world.inner().faults.streams.push(fault),
+            Command::ClearFaults => self.world.inner().faults = crate::fault::Faults::default(),
+            Command::Hold { session } => self.hold(session.as_deref(), true)?,
+            Command::Release { session } => self.hold(session.as_deref(), false)?,
+            Command::Step { session, count } => {
+                self.cell(&session)?.change(|state| state.gate.permits += count);
+            }
+            Command::OpenGate { session, name } => {
+                self.cell(&session)?.change(|state| state.gate.open.insert(name));
+            }
+            Command::Emit { session, thread, event } => {
+                let cell = self.cell(&session)?;
+                let id = cell.change(|state| play::emit_as_is(state, thread.as_deref(), event));
+                return Ok(json!({"id": id}));
+            }
+            Command::Raw { session, text, hex } => {
+                let mut bytes = text.into_bytes();
+                bytes.extend(unhex(&hex)?);
+                self.cell(&session)?.change(|state| state.main.raw(Bytes::from(bytes)));
+            }
+            Command::CutStreams { session } => self.order(session, CutHow::Break),
+            Command::EndStreams { session } => self.order(session, CutHow::End),
+            Command::SilenceStreams { session } => self.order(session, CutHow::Silence),
+            Command::RotateToken { token } => {
+                let token = match token {
+                    Some(token) => token,
+                    None => crate::ids::random_token()?,
+                };
+                self.world.inner().token.clone_from(&token);
+                return Ok(json!({"token": token}));
+            }
+            Command::Heartbeat { ms } => self.world.inner().heartbeat = ms.map(Duration::from_millis),
+            Command::SetManner { manner } => self.world.inner().manner = manner,
+            Command::EmptyAccount => {
+                let mut inner = self.world.inner();
+                inner.agents.clear();
+                inner.environments.clear();
+            }
+            Command::StartScenario { scenario, metadata } => {
+                let cell = self.world.start_scenario(&scenario, metadata)?;
+                return Ok(json!({"session": cell.id}));
+            }
+            Command::Terminate { session, reason } => {
+                self.cell(&session)?.change(|state| state.terminate(&reason));
+            }
+            Command::Session { session } => return Ok(self.cell(&session)?.look(glimpse)),
+            Command::Counters => return json_of(&self.counters()),
+            Command::Wait(wanted) => return json_of(&self.wait(&wanted).await?),
+        }
+        done
+    }
+
+    fn hold(&self, session: Option<&str>, held: bool) -> Result<(), PracticeError> {
+        if session.is_none() {
+            self.world.inner().hold_new = held;
+        }
+        for cell in self.cells(session)? {
+            cell.change(|state| {
+                state.gate.held = held;
+                state.gate.permits = 0;
+            });
+        }
+        Ok(())
+    }
+
+    fn order(&self, session: Option<String>, how: CutHow) {
+        self.world.cut.send_modify(|cut| *cut = Cut { number: cut.number + 1, session, how });
+    }
+
+    /// Arms one fault of the next request that matches.
+    pub fn fail_next(&self, method: &str, path: &str, act: RequestAct) {
+        let fault = RequestFault { method: Some(method.to_owned()), path: Some(path.to_owned()), times: 1, act };
+        self.world.inner().faults.requests.push(fault);
+    }
+
+    /// Arms one fault of the next stream.
+    pub fn bend_next_stream(&self, act: StreamAct) {
+        self.world.inner().faults.streams.push(StreamFault { session: None, times: 1, act });
+    }
+
+    /// The agent stops at every pause from now on. See [`Command::Hold`].
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn hold_session(&self, session: Option<&str>) -> Result<(), PracticeError> {
+        self.hold(session, true)
+    }
+
+    /// Ends a hold. See [`Command::Release`].
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn release(&self, session: Option<&str>) -> Result<(), PracticeError> {
+        self.hold(session, false)
+    }
+
+    /// Lets a held session go one pause further.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn step(&self, session: &str) -> Result<(), PracticeError> {
+        self.cell(session)?.change(|state| state.gate.permits += 1);
+        Ok(())
+    }
+
+    /// Opens a gate of a scenario.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn open_gate(&self, session: &str, name: &str) -> Result<(), PracticeError> {
+        self.cell(session)?.change(|state| state.gate.open.insert(name.to_owned()));
+        Ok(())
+    }
+
+    /// Writes any event into a session and gives its id.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn emit(&self, session: &str, event: Value) -> Result<String, PracticeError> {
+        Ok(self.cell(session)?.change(|state| play::emit_as_is(state, None, event)))
+    }
+
+    /// Sends bytes as they are on the session's open streams.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn raw(&self, session: &str, bytes: impl Into<Bytes>) -> Result<(), PracticeError> {
+        self.cell(session)?.change(|state| state.main.raw(bytes.into()));
+        Ok(())
+    }
+
+    /// Breaks all open streams off.
+    pub fn cut_streams(&self) {
+        self.order(None, CutHow::Break);
+    }
+
+    /// Ends all open streams cleanly.
+    pub fn end_streams(&self) {
+        self.order(None, CutHow::End);
+    }
+
+    /// Leaves all open streams open and silent for ever.
+    pub fn silence_streams(&self) {
+        self.order(None, CutHow::Silence);
+    }
+
+    /// From now on only this token is taken (control goes on with the first one as well).
+    pub fn rotate_token(&self, token: &str) {
+        token.clone_into(&mut self.world.inner().token);
+    }
+
+    /// What the server was asked so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.world.inner().counters.clone()
+    }
+
+    /// The persisted events of a session, oldest first.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn events(&self, session: &str) -> Result<Vec<Value>, PracticeError> {
+        let listed = |state: &State| state.main.listed().iter().map(|listed| listed.value.clone()).collect();
+        Ok(self.cell(session)?.look(listed))
+    }
+
+    /// The ids of the requests of a session that wait for an answer.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn waiting(&self, session: &str) -> Result<Vec<String>, PracticeError> {
+        Ok(self.cell(session)?.look(State::open_ids))
+    }
+
+    /// The ids of all sessions, oldest first.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<String> {
+        self.world.inner().sessions.iter().map(|cell| cell.id.clone()).collect()
+    }
+
+    /// Waits until the counters are as wanted.
+    ///
+    /// # Errors
+    /// [`PracticeError::TimedOut`] after 10 s.
+    pub async fn until(&self, wanted: impl Fn(&Counters) -> bool) -> Result<Counters, PracticeError> {
+        self.until_all(PATIENCE, || wanted(&self.world.inner().counters)).await
+    }
+
+    /// Waits until all that is named holds.
+    ///
+    /// # Errors
+    /// [`PracticeError::TimedOut`], or an unknown session.
+    pub async fn wait(&self, wanted: &WaitFor) -> Result<Counters, PracticeError> {
+        let cell = wanted.session.as_deref().map(|id| self.cell(id)).transpose()?;
+        let patience = wanted.timeout_ms.map_or(PATIENCE, Duration::from_millis);
+        self.until_all(patience, || {
+            let session = cell.as_deref().is_none_or(|cell| cell.look(|state| wanted.holds_for(state)));
+            session && wanted.holds(&self.world.inner().counters)
+        })
+        .await
+    }
+
+    async fn until_all(&self, patience: Duration, wanted: impl Fn() -> bool) -> Result<Counters, PracticeError> {
+        let mut pulse = self.world.pulse.subscribe();
+        let wait = async {
+            while !wanted() {
+                if pulse.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(patience, wait).await.map_err(|_| PracticeError::TimedOut)?;
+        Ok(self.counters())
+    }
+}
+
+impl WaitFor {
+    fn holds(&self, counters: &Counters) -> bool {
+        self.open_streams.is_none_or(|least| counters.open_streams >= least)
+            && self.open_streams_at_most.is_none_or(|most| counters.open_streams <= most)
+            && self.opened.is_none_or(|least| counters.opened.len() >= least)
+            && self.decisions.is_none_or(|least| counters.decisions.len() >= least)
+            && self.posts.is_none_or(|least| counters.posts.len() >= least)
+    }
+
+    fn holds_for(&self, state: &State) -> bool {
+        let phase = || json!(state.profile.phase);
+        let count = |kind: &str| state.main.listed().iter().filter(|listed| listed.name == kind).count();
+        self.at_gate.is_none_or(|at| state.gate.waiting == at)
+            && self.phase.as_deref().is_none_or(|wanted| phase() == wanted)
+            && self.event_type.as_deref().is_none_or(|kind| count(kind) >= self.count.unwrap_or(1))
+    }
+}
+
+fn glimpse(state: &State) -> Value {
+    json!({
+        "session": show::session(state, Dialect::Qoder), "phase": state.profile.phase,
+        "waiting": state.open_ids(), "events": state.main.listed().len(), "at_gate": state.gate.waiting,
+        "last_event_id": state.main.listed().last().map(|listed| listed.id.clone()),
+    })
+}
+
+fn json_of(counters: &Counters) -> Result<Value, PracticeError> {
+    serde_json::to_value(counters).map_err(|error| PracticeError::BadCommand(error.to_string()))
+}
+
+fn unhex(hex: &str) -> Result<Vec<u8>, PracticeError> {
+    let bad = || PracticeError::BadCommand("hex: pairs of hex digits".into());
+    let pair = |pair: &[u8]| {
+        let text = std::str::from_utf8(pair).ok().filter(|text| text.len() == 2)?;
+        u8::from_str_radix(text, 16).ok()
+    };
+    hex.as_bytes().chunks(2).map(|two| pair(two).ok_or_else(bad)).collect()
+}

@@ -1,0 +1,133 @@
+//! `practice`: the practice server as a process of its own, for window tests, peers and benches.
+//!
+//! Prints one JSON line with its addresses and token once it listens, and ends on SIGTERM, Ctrl C, or when its
+//! standard input is closed, so that it never outlives whoever started it.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use practice::{Config, Form, Manner, Pace, Practice};
+use tokio::io::AsyncReadExt;
+
+const USAGE: &str = "usage: practice [--port N] [--token T] [--seed S] [--scenario ID]… [--state FILE] \
+                     [--pace real|fast] [--dialect qoder|seed|claude] [--heartbeat-ms N]";
+
+struct Arguments {
+    config: Config,
+    scenarios: Vec<String>,
+}
+
+fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let (mut config, mut scenarios) = (Config::default(), Vec::new());
+    let mut arguments = arguments;
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{name}: {value} is not a number"));
+        match name.as_str() {
+            "--port" => config.port = Some(value.parse().map_err(|_| format!("{value} is not a port"))?),
+            "--token" => config.token = Some(value),
+            "--seed" => config.seed = number()?,
+            "--scenario" => scenarios.push(value),
+            "--state" => config.state_file = Some(PathBuf::from(value)),
+            "--heartbeat-ms" => config.heartbeat = Some(std::time::Duration::from_millis(number()?)),
+            "--pace" => {
+                config.pace = match value.as_str() {
+                    "real" => Pace::Real,
+                    "fast" => Pace::Fast,
+                    _ => return Err("--pace is real or fast".into()),
+                };
+            }
+            "--dialect" => {
+                let form = match value.as_str() {
+                    "qoder" => Form::Newest,
+                    "seed" => Form::Seed,
+                    "claude" => Form::Claude,
+                    _ => return Err("--dialect is qoder, seed or claude".into()),
+                };
+                config.manner = match form {
+                    // The seed page in all it says: replay on connect, repeated messages.
+                    Form::Seed => Manner {
+                        form,
+                        text: practice::Text::Repeat,
+                        start: practice::Start::Replay,
+                        ..Manner::default()
+                    },
+                    Form::Newest | Form::Claude => Manner { form, ..Manner::default() },
+                };
+            }
+            _ => return Err(format!("unknown argument {name}")),
+        }
+    }
+    Ok(Arguments { config, scenarios })
+}
+
+async fn run(arguments: Arguments) -> Result<(), practice::PracticeError> {
+    let practice = Practice::start(arguments.config).await?;
+    let mut sessions = Vec::new();
+    for scenario in &arguments.scenarios {
+        sessions.push(practice.start_scenario(scenario).await?);
+    }
+    let line = serde_json::json!({
+        "base_url": practice.base_url(), "claude_base_url": practice.claude_base_url(),
+        "control_url": practice.control_url(), "token": practice.token(), "sessions": sessions,
+    });
+    println!("{line}");
+    ended().await;
+    practice.stop().await;
+    Ok(())
+}
+
+/// Comes back when the process is told to end.
+async fn ended() {
+    tokio::select! {
+        () = terminated() => {}
+        _ = tokio::signal::ctrl_c() => {}
+        () = input_closed() => {}
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(mut signal) => {
+            signal.recv().await;
+        }
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
+}
+
+async fn input_closed() {
+    let (mut input, mut bytes) = (tokio::io::stdin(), [0_u8; 64]);
+    while input.read(&mut bytes).await.is_ok_and(|read| read > 0) {}
+}
+
+fn main() -> ExitCode {
+    let arguments = match read(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("practice: {problem}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("practice: no runtime: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let result = runtime.block_on(run(arguments));
+    // Standard input may still be being read; that must not keep the process.
+    runtime.shutdown_background();
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("practice: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
