@@ -128,15 +128,14 @@ fn save_items(desk: &mut Desk<'_>, session: SessionId, save: &ItemsSave) -> Resu
     require(desk.conn, session)?;
     let mut stale = if save.replace_all { known_items(desk.conn, session)? } else { HashSet::new() };
     let first = session.0 << SESSION_SHIFT;
-    let mut next: i64 = desk
+    let last: i64 = desk
         .conn
-        .prepare_cached("SELECT ifnull(max(id), ?1) + 1 FROM items WHERE id BETWEEN ?1 AND ?1 + 4294967295")?
+        .prepare_cached("SELECT ifnull(max(id), ?1) FROM items WHERE id BETWEEN ?1 AND ?1 + 4294967295")?
         .query_row([first], |row| row.get(0))?;
-    for stored in &save.upserts {
+    // Each takes a number whether it needs one or not: a hole is harmless.
+    for (id, stored) in (last + 1..).zip(&save.upserts) {
         stale.remove(&stored.item.id);
-        upsert(desk, session, next, stored)?;
-        // Taken or not: a hole is harmless.
-        next += 1;
+        upsert(desk, session, id, stored)?;
     }
     let stale: Vec<&str> = stale.iter().chain(&save.gone).map(String::as_str).collect();
     remove(desk.conn, session, &stale)?;

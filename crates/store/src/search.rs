@@ -134,9 +134,9 @@ impl Plan {
         let (long, short): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.chars().count() >= 3);
         let (pairs, other): (Vec<&str>, Vec<&str>) = short.iter().partition(|word| word.chars().all(is_cjk));
         let (from, expression, looked_at) = if !long.is_empty() {
-            (BY_TRIGRAMS, Some(all_of(&long, |word| phrase(word))), short)
+            (BY_TRIGRAMS, Some(all_of(&long, phrase)), short)
         } else if !pairs.is_empty() {
-            (BY_PAIRS, Some(all_of(&pairs, |word| pair(word))), other)
+            (BY_PAIRS, Some(all_of(&pairs, pair)), other)
         } else {
             (BY_SIGHT, None, other)
         };

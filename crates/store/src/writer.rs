@@ -141,3 +141,104 @@ fn finish(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tempfile::TempDir;
+
+    use crate::{Store, StoreError};
+
+    fn open(folder: &TempDir) -> Store {
+        Store::open(&folder.path().join("record.db"), 1).unwrap().store
+    }
+
+    async fn synchronous(store: &Store, urgent: bool) -> i64 {
+        let read = |desk: &mut crate::grouped::Desk<'_>| {
+            Ok(desk.conn.query_row("PRAGMA synchronous", [], |row| row.get(0))?)
+        };
+        if urgent { store.write_synced(read).await.unwrap() } else { store.write(1, read).await.unwrap() }
+    }
+
+    async fn fill(store: &Store, bytes: usize) -> Result<usize, StoreError> {
+        let sql = "INSERT INTO usage (session, body) VALUES ((SELECT count(*) FROM usage), ?1)";
+        store.write(1, move |desk| Ok(desk.conn.execute(sql, ["x".repeat(bytes)])?)).await
+    }
+
+    async fn rows(store: &Store) -> i64 {
+        store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM usage", [], |row| row.get(0))?)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_the_ledgers_transactions_are_synced_at_each_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        const NORMAL: i64 = 1;
+        const FULL: i64 = 2;
+        assert_eq!(synchronous(&store, false).await, NORMAL);
+        assert_eq!(synchronous(&store, true).await, FULL);
+        assert_eq!(synchronous(&store, false).await, NORMAL);
+    }
+
+    #[tokio::test]
+    async fn writes_that_queue_up_share_a_transaction_and_a_failed_one_is_undone_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        let (began_tx, began) = tokio::sync::oneshot::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        // Holds the writer until the others are queued.
+        let gate = store.write(1, move |_| {
+            let _ = began_tx.send(());
+            wait.recv().map_err(|_| StoreError::Closed)
+        });
+        let others = async {
+            began.await.unwrap();
+            let visible = store.clone();
+            tokio::join!(
+                fill(&store, 1),
+                store.write(1, |desk| -> Result<(), StoreError> {
+                    desk.conn.execute("INSERT INTO usage (session, body) VALUES (50, 'undone')", [])?;
+                    Err(StoreError::NotAFate { number: 7 })
+                }),
+                store.write(1, move |desk| {
+                    let here: i64 = desk.conn.query_row("SELECT count(*) FROM usage", [], |row| row.get(0))?;
+                    let (tell, told) = mpsc::channel();
+                    // From outside, nothing of the group is committed yet.
+                    std::thread::spawn(move || {
+                        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                        tell.send(runtime.block_on(rows(&visible))).unwrap();
+                    });
+                    Ok((here, told.recv().unwrap()))
+                }),
+                async { go.send(()).unwrap() },
+            )
+        };
+        let (gate, (one, failed, seen, ())) = tokio::join!(gate, others);
+        gate.unwrap();
+        assert_eq!(one.unwrap(), 1);
+        assert!(matches!(failed, Err(StoreError::NotAFate { number: 7 })));
+        assert_eq!(seen.unwrap(), (1, 0));
+        assert_eq!(rows(&store).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_fails_the_write_and_room_again_lets_the_next_one_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        fill(&store, 10).await.unwrap();
+        let limit = |pages: i64| {
+            store.write(1, move |desk| {
+                Ok(desk.conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| row.get::<_, i64>(0))?)
+            })
+        };
+        limit(1).await.unwrap();
+        let (full, small) = tokio::join!(fill(&store, 1 << 20), fill(&store, 10));
+        assert!(matches!(full, Err(StoreError::Sqlite(_))));
+        let small = i64::from(small.is_ok());
+        assert_eq!(rows(&store).await, 1 + small, "what was answered is there, and nothing else");
+        limit(1 << 30).await.unwrap();
+        fill(&store, 1 << 20).await.unwrap();
+        assert_eq!(rows(&store).await, 2 + small);
+    }
+}

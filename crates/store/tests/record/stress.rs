@@ -56,12 +56,11 @@ async fn many_tasks_write_and_read_at_once_and_nothing_is_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn of_writes_that_share_a_transaction_each_gets_its_own_answer() {
+async fn of_writes_made_at_once_each_gets_its_own_answer() {
     let scratch = Scratch::new();
     let store = scratch.open();
     let id = store.put_session(session("a")).await.unwrap();
     let missing = contract::session::SessionId(99);
-    // Polled together on one thread: all are queued before the writer can have answered the first.
     let (one, two, three, four) = tokio::join!(
         store.append(id, vec![buffered("a", 1, "x")], to("a")),
         store.append(missing, vec![buffered("a", 1, "x")], to("a")),
