@@ -1,36 +1,39 @@
-//! Frames of one session to domain events.
+//! The codec of one session: [`parse`](super::parse) reads, [`Fold`] takes in.
 
-use contract::event::{Event, EventBody};
-use contract::wire::{Frame, FrameKind};
+use contract::{event::Event, wire::Frame};
 
-use super::dialect::Dialect;
+use super::{
+    dialect::Dialect,
+    fold::Fold,
+    parse::{self, Read},
+};
 use crate::{Parsed, Seen, SessionCodec};
 
 /// The codec of one session.
-pub(super) struct Codec;
+#[derive(Debug)]
+pub(super) struct Codec {
+    fold: Fold,
+}
 
 impl Codec {
-    pub(super) fn new(_dialect: &'static Dialect) -> Self {
-        Self
+    pub(super) fn new(dialect: &'static Dialect) -> Self {
+        Self { fold: Fold::new(dialect) }
     }
 }
 
 impl SessionCodec for Codec {
     fn parse(&self, frame: &Frame) -> Parsed {
-        Parsed { kind: FrameKind::Control, identity: None, terminal: false, body: Box::new(frame.data.clone()) }
+        parse::parse(frame)
     }
 
     fn fold(&mut self, parsed: Parsed, seen: Seen, out: &mut Vec<Event>) {
-        if let Ok(raw) = parsed.body.downcast::<String>() {
-            let id = format!("frame:{}", seen.position);
-            out.push(Event {
-                at: None,
-                turn: None,
-                thread: None,
-                body: EventBody::Unknown { id, what: String::new(), raw: *raw },
-            });
+        // A body of another protocol's codec cannot get here: the engine keeps one codec per session.
+        if let Ok(read) = parsed.body.downcast::<Read>() {
+            self.fold.take(*read, seen, out);
         }
     }
 
-    fn connection_lost(&mut self, _out: &mut Vec<Event>) {}
+    fn connection_lost(&mut self, out: &mut Vec<Event>) {
+        self.fold.connection_lost(out);
+    }
 }

@@ -41,6 +41,21 @@ pub(super) fn refusal(answer: &http::Response<Bytes>) -> Refusal {
     }
 }
 
+/// The message and the details of an error that came as a frame of a stream, in the same envelope.
+pub(super) fn in_stream(data: &str) -> (String, Option<String>) {
+    let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+    let error = body.get("error").unwrap_or(&Value::Null);
+    let message = word(error.get("message")).or_else(|| word(Some(error))).or_else(|| word(body.get("message")));
+    let details: Vec<String> = [
+        word(error.get("type")).or_else(|| word(body.get("code"))),
+        word(body.get("request_id")).map(|id| format!("request {id}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (message.unwrap_or_else(|| data.to_owned()), (!details.is_empty()).then(|| details.join(" · ")))
+}
+
 /// A string that says something, or a number as text.
 fn word(value: Option<&Value>) -> Option<String> {
     match value? {

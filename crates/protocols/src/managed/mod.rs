@@ -3,16 +3,25 @@
 //! What differs between the dialects is data ([`dialect`]). Requests are built here and in [`requests`]; frames become
 //! domain events in `parse` (reads, changes nothing) and `fold` (takes into the running state).
 
+mod calls;
 mod codec;
 mod dialect;
+mod drafts;
 mod errors;
+mod events;
+mod fold;
+mod joined;
 mod list;
+mod parse;
+mod parts;
 mod paths;
 mod probe;
 mod requests;
+mod said;
 mod session_object;
 mod speaker;
 mod times;
+mod turns;
 mod usage;
 mod wire;
 

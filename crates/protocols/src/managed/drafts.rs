@@ -1,0 +1,428 @@
+//! Open drafts: text that is being written, in whichever of the dialects' forms (Qoder page, section 8).
+//!
+//! The texts are kept here too, because closing one draft without its whole form can only be said by closing all and
+//! telling the others again.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use contract::{
+    event::{AppendTo, EventBody},
+    item::{MessageState, Part, Role},
+};
+
+use super::{
+    parts::{joined, text_part},
+    said::{BlockKind, Chunk},
+};
+
+/// One draft, shown as one item.
+#[derive(Debug)]
+struct Draft {
+    /// The item's id.
+    id: String,
+    to: AppendTo,
+    /// The text of each part.
+    texts: Vec<String>,
+    origin: Origin,
+}
+
+/// Where a draft comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum Origin {
+    /// `event_start` / `event_delta`: rebuilt by the server after a reconnect.
+    Preview,
+    /// `delta: true`.
+    Flagged,
+    /// The text blocks of a raw message; the wire's index of each part. Its frames are kept by the log.
+    Text { message: String, indexes: Vec<u32> },
+    /// Another block of a raw message.
+    Block { message: String, index: u32, tool: Option<String> },
+}
+
+/// How a whole message fits the open drafts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// The draft it replaces, when that has another id.
+    pub replaces: Option<String>,
+    /// It is the last chunk of that draft: this text stands before it.
+    pub before: Option<String>,
+    /// It had a draft at all.
+    pub had_draft: bool,
+}
+
+/// All open drafts of a session.
+#[derive(Debug, Default)]
+pub(super) struct Drafts {
+    open: Vec<Draft>,
+    /// Ids whose previews broke off: what follows without a new start begins in the middle.
+    lost: Vec<String>,
+    /// Ids of messages that are whole, newest last: a replayed preview must not touch them.
+    whole: VecDeque<String>,
+    /// Frames of raw messages that were taken in, by message: a frame that comes again appends nothing.
+    chunks: HashMap<String, HashSet<String>>,
+    /// Raw messages that are over.
+    over: HashSet<String>,
+    /// Raw messages that showed a thought.
+    thoughts: HashSet<String>,
+}
+
+/// Whole messages remembered; a replay reaches back further only behind a connection's start, when nothing is open.
+const WHOLE_KEPT: usize = 64;
+
+impl Drafts {
+    /// A preview begins, or begins again from nothing.
+    pub(super) fn preview_start(&mut self, id: String, thought: bool, out: &mut Vec<EventBody>) {
+        if self.whole.contains(&id) {
+            return;
+        }
+        self.lost.retain(|lost| *lost != id);
+        self.open.retain(|draft| draft.id != id);
+        let to = if thought { AppendTo::Thought } else { AppendTo::Message };
+        out.push(EventBody::DraftStarted { id: id.clone(), to: to.clone() });
+        self.open.push(Draft { id, to, texts: Vec::new(), origin: Origin::Preview });
+    }
+
+    /// Text of a preview. A gap in the indexes waits for the whole message.
+    pub(super) fn preview_delta(&mut self, id: String, index: u32, text: String, out: &mut Vec<EventBody>) {
+        let known = self.open.iter().rposition(|draft| draft.id == id);
+        let position = match known {
+            Some(position) => position,
+            None if index > 0 || self.whole.contains(&id) || self.lost.contains(&id) => return,
+            None => {
+                self.preview_start(id.clone(), false, out);
+                self.open.len() - 1
+            }
+        };
+        let Some(draft) = self.open.get_mut(position) else { return };
+        if append(&mut draft.texts, index, &text) {
+            out.push(EventBody::Append { id, to: draft.to.clone(), part: index, text });
+        }
+    }
+
+    /// A flagged chunk: appended to the turn's open draft.
+    pub(super) fn flagged(&mut self, id: &str, parts: &[Part], out: &mut Vec<EventBody>) {
+        let position = match self.open.iter().rposition(|draft| draft.origin == Origin::Flagged) {
+            Some(position) => position,
+            None => {
+                let draft =
+                    Draft { id: id.to_owned(), to: AppendTo::Message, texts: Vec::new(), origin: Origin::Flagged };
+                out.push(EventBody::DraftStarted { id: draft.id.clone(), to: AppendTo::Message });
+                self.open.push(draft);
+                self.open.len() - 1
+            }
+        };
+        let Some(draft) = self.open.get_mut(position) else { return };
+        let text = joined(parts);
+        if !text.is_empty() && append(&mut draft.texts, 0, &text) {
+            out.push(EventBody::Append { id: draft.id.clone(), to: AppendTo::Message, part: 0, text });
+        }
+    }
+
+    /// A frame of a raw message; `id` is the frame's own.
+    pub(super) fn chunk(&mut self, id: &str, message: &str, chunk: Chunk, out: &mut Vec<EventBody>) {
+        if self.over.contains(message) {
+            return;
+        }
+        if !id.is_empty() && !self.chunks.entry(message.to_owned()).or_default().insert(id.to_owned()) {
+            return;
+        }
+        match chunk {
+            Chunk::Start => self.begin_again(message, out),
+            Chunk::BlockStart { index, kind } => self.block_start(message, index, kind, out),
+            Chunk::Delta { index, text } => self.block_delta(message, index, text, out),
+            Chunk::BlockStop { index } => self.block_stop(message, index, out),
+            Chunk::Stop => self.message_stop(message, out),
+            Chunk::Other => {}
+        }
+    }
+
+    /// The same message from its beginning: what was shown of it goes.
+    fn begin_again(&mut self, message: &str, out: &mut Vec<EventBody>) {
+        let before = self.open.len();
+        self.open.retain(|draft| draft.message() != Some(message));
+        if self.open.len() != before {
+            self.tell_again(out);
+        }
+    }
+
+    fn block_start(&mut self, message: &str, index: u32, kind: BlockKind, out: &mut Vec<EventBody>) {
+        let side = |to: AppendTo, tool: Option<String>| Draft {
+            id: format!("{message}:{index}"),
+            to,
+            texts: Vec::new(),
+            origin: Origin::Block { message: message.to_owned(), index, tool },
+        };
+        let (draft, text) = match kind {
+            BlockKind::Text(text) => return self.text_block(message, index, text, out),
+            BlockKind::Thinking(text) => {
+                self.thoughts.insert(message.to_owned());
+                (side(AppendTo::Thought, None), text)
+            }
+            BlockKind::Tool { id, name } => (side(AppendTo::ToolInput { name }, id), String::new()),
+            BlockKind::Other => return,
+        };
+        self.open.retain(|known| known.id != draft.id);
+        out.push(EventBody::DraftStarted { id: draft.id.clone(), to: draft.to.clone() });
+        self.open.push(draft);
+        if !text.is_empty() {
+            self.block_delta(message, index, text, out);
+        }
+    }
+
+    fn text_block(&mut self, message: &str, index: u32, text: String, out: &mut Vec<EventBody>) {
+        let position = self.text_draft(message).unwrap_or_else(|| {
+            out.push(EventBody::DraftStarted { id: message.to_owned(), to: AppendTo::Message });
+            self.open.push(Draft {
+                id: message.to_owned(),
+                to: AppendTo::Message,
+                texts: Vec::new(),
+                origin: Origin::Text { message: message.to_owned(), indexes: Vec::new() },
+            });
+            self.open.len() - 1
+        });
+        let Some(Draft { origin: Origin::Text { indexes, .. }, texts, .. }) = self.open.get_mut(position) else {
+            return;
+        };
+        match indexes.iter().position(|known| *known == index) {
+            Some(part) => {
+                if let Some(old) = texts.get_mut(part) {
+                    old.clear();
+                    if let Some(draft) = self.open.get(position) {
+                        tell(draft, out);
+                    }
+                }
+            }
+            None => {
+                indexes.push(index);
+                texts.push(String::new());
+            }
+        }
+        if !text.is_empty() {
+            self.block_delta(message, index, text, out);
+        }
+    }
+
+    fn text_draft(&self, message: &str) -> Option<usize> {
+        self.open.iter().position(|draft| matches!(&draft.origin, Origin::Text { message: of, .. } if of == message))
+    }
+
+    fn block_delta(&mut self, message: &str, index: u32, text: String, out: &mut Vec<EventBody>) {
+        if text.is_empty() {
+            return;
+        }
+        let side = self.open.iter_mut().find(|draft| {
+            matches!(&draft.origin, Origin::Block { message: of, index: at, .. } if of == message && *at == index)
+        });
+        if let Some(draft) = side {
+            if append(&mut draft.texts, 0, &text) {
+                out.push(EventBody::Append { id: draft.id.clone(), to: draft.to.clone(), part: 0, text });
+            }
+            return;
+        }
+        // A delta whose block never began (the start was missed) is text: the only kind without a name.
+        let has_block = self
+            .text_draft(message)
+            .and_then(|position| self.open.get(position))
+            .is_some_and(|draft| matches!(&draft.origin, Origin::Text { indexes, .. } if indexes.contains(&index)));
+        if !has_block {
+            self.text_block(message, index, String::new(), out);
+        }
+        let Some(draft) = self.text_draft(message).and_then(|position| self.open.get_mut(position)) else { return };
+        let Origin::Text { indexes, .. } = &draft.origin else { return };
+        let Some(part) = indexes.iter().position(|known| *known == index) else { return };
+        if let (Some(known), Ok(part)) = (draft.texts.get_mut(part), u32::try_from(part)) {
+            known.push_str(&text);
+            out.push(EventBody::Append { id: draft.id.clone(), to: AppendTo::Message, part, text });
+        }
+    }
+
+    /// A thought is whole with its block; text and calls wait for their own event.
+    fn block_stop(&mut self, message: &str, index: u32, out: &mut Vec<EventBody>) {
+        let position = self.open.iter().position(|draft| {
+            draft.to == AppendTo::Thought
+                && matches!(&draft.origin, Origin::Block { message: of, index: at, .. } if of == message && *at == index)
+        });
+        if let Some(position) = position {
+            let draft = self.open.remove(position);
+            out.push(EventBody::Thought { id: draft.id, text: draft.texts.concat(), active: false });
+        }
+    }
+
+    /// The message is whole, though its own event is still to come (and will replace it).
+    fn message_stop(&mut self, message: &str, out: &mut Vec<EventBody>) {
+        if let Some(draft) = self.text_draft(message).and_then(|position| self.open.get(position)) {
+            let parts: Vec<Part> =
+                draft.texts.iter().filter(|text| !text.is_empty()).map(|text| text_part(text)).collect();
+            if !parts.is_empty() {
+                let id = draft.id.clone();
+                out.push(EventBody::Message {
+                    id,
+                    replaces: None,
+                    role: Role::Agent,
+                    parts,
+                    state: MessageState::Done,
+                });
+            }
+        }
+        self.chunks.remove(message);
+        self.over.insert(message.to_owned());
+    }
+
+    /// How a whole message fits the drafts; its draft is closed by it.
+    pub(super) fn take(&mut self, id: &str, message: Option<&str>, parts: &[Part]) -> Fit {
+        if !id.is_empty() {
+            if self.whole.len() == WHOLE_KEPT {
+                self.whole.pop_front();
+            }
+            self.whole.push_back(id.to_owned());
+        }
+        let mut had_draft = false;
+        if !self.open.is_empty() {
+            let before = self.open.len();
+            self.open.retain(|draft| draft.id != id || draft.origin != Origin::Preview);
+            had_draft = self.open.len() != before;
+        }
+        if let Some(message) = message
+            && (self.over.contains(message) || self.chunks.contains_key(message))
+        {
+            if let Some(position) = self.text_draft(message) {
+                self.open.remove(position);
+            }
+            return Fit { replaces: Some(message.to_owned()), before: None, had_draft: true };
+        }
+        if had_draft || self.open.is_empty() {
+            return Fit { replaces: None, before: None, had_draft };
+        }
+        let text = joined(parts);
+        let extended = self.open.iter().position(|draft| {
+            let shown = draft.texts.concat();
+            matches!(draft.origin, Origin::Flagged | Origin::Text { .. })
+                && !shown.is_empty()
+                && text.starts_with(&shown)
+        });
+        let flagged = || self.open.iter().position(|draft| draft.origin == Origin::Flagged);
+        let (position, before) = match (extended, flagged()) {
+            (Some(position), _) => (position, false),
+            // A chunk's end may come without the flag.
+            (None, Some(position)) => (position, true),
+            (None, None) => return Fit { replaces: None, before: None, had_draft: false },
+        };
+        let draft = self.open.remove(position);
+        let before = before.then(|| draft.texts.concat());
+        Fit { replaces: Some(draft.id).filter(|draft| draft != id), before, had_draft: true }
+    }
+
+    /// Whether anything is open that is not shown whole.
+    pub(super) fn any(&self) -> bool {
+        self.open.iter().any(|draft| !self.is_shown_whole(draft))
+    }
+
+    /// A whole thought: whether it was announced.
+    pub(super) fn take_thought(&mut self, id: &str) -> bool {
+        let before = self.open.len();
+        self.open.retain(|draft| draft.id != id || draft.to != AppendTo::Thought);
+        self.open.len() != before
+    }
+
+    /// Whether a raw message has shown its own thoughts.
+    pub(super) fn has_thought_of(&self, message: &str) -> bool {
+        self.thoughts.contains(message)
+    }
+
+    /// A whole call closes the draft in which it was written, by its id, else by its name.
+    pub(super) fn take_tool(&mut self, id: &str, name: &str, out: &mut Vec<EventBody>) {
+        let named = |draft: &Draft, by_id: bool| match (&draft.origin, &draft.to) {
+            (Origin::Block { tool, .. }, AppendTo::ToolInput { name: of }) => {
+                if by_id {
+                    tool.as_deref() == Some(id)
+                } else {
+                    of == name
+                }
+            }
+            _ => false,
+        };
+        let position = self
+            .open
+            .iter()
+            .position(|draft| named(draft, true))
+            .or_else(|| self.open.iter().position(|draft| named(draft, false)));
+        if let Some(position) = position {
+            self.open.remove(position);
+            self.tell_again(out);
+        }
+    }
+
+    /// Drops everything shown and tells what is still open from its beginning.
+    fn tell_again(&self, out: &mut Vec<EventBody>) {
+        out.push(EventBody::DraftsClosed { keep: false });
+        for draft in self.open.iter().filter(|draft| !self.is_shown_whole(draft)) {
+            tell(draft, out);
+        }
+    }
+
+    /// Nothing more will come for what is open: what was shown stays, marked incomplete.
+    pub(super) fn close(&mut self, out: &mut Vec<EventBody>) {
+        if self.open.iter().any(|draft| !self.is_shown_whole(draft)) {
+            out.push(EventBody::DraftsClosed { keep: true });
+        }
+        self.over.extend(self.chunks.drain().map(|(message, _)| message));
+        self.lost = self.open.drain(..).filter(|draft| draft.origin == Origin::Preview).map(|draft| draft.id).collect();
+    }
+
+    /// A raw message that has stopped is shown whole already.
+    fn is_shown_whole(&self, draft: &Draft) -> bool {
+        matches!(&draft.origin, Origin::Text { message, .. } if self.over.contains(message) && !self.chunks.contains_key(message))
+    }
+
+    /// The stream broke: previews are dropped, the server tells them again. Raw messages are in the log and go on.
+    /// True where drafts were dropped, so that whatever else was being written must be told again.
+    pub(super) fn connection_lost(&mut self, out: &mut Vec<EventBody>) -> bool {
+        let lost: Vec<String> = self
+            .open
+            .iter()
+            .filter(|draft| matches!(draft.origin, Origin::Preview | Origin::Flagged))
+            .map(|draft| draft.id.clone())
+            .collect();
+        if lost.is_empty() {
+            return false;
+        }
+        self.open.retain(|draft| !lost.contains(&draft.id));
+        self.lost = lost;
+        self.tell_again(out);
+        true
+    }
+}
+
+impl Draft {
+    fn message(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Text { message, .. } | Origin::Block { message, .. } => Some(message),
+            Origin::Preview | Origin::Flagged => None,
+        }
+    }
+}
+
+fn tell(draft: &Draft, out: &mut Vec<EventBody>) {
+    out.push(EventBody::DraftStarted { id: draft.id.clone(), to: draft.to.clone() });
+    for (part, text) in draft.texts.iter().enumerate() {
+        if let (false, Ok(part)) = (text.is_empty(), u32::try_from(part)) {
+            out.push(EventBody::Append { id: draft.id.clone(), to: draft.to.clone(), part, text: text.clone() });
+        }
+    }
+}
+
+/// Appends to the block at `index`, or opens the next one. A gap is ignored.
+fn append(texts: &mut Vec<String>, index: u32, text: &str) -> bool {
+    let index = index as usize;
+    if index == texts.len() {
+        texts.push(text.to_owned());
+        return true;
+    }
+    match texts.get_mut(index) {
+        Some(known) => {
+            known.push_str(text);
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,276 @@
+//! Frame to what it says. Reads only; never fails: a frame that cannot be read becomes a notice, and the session is
+//! read again, so that no frame can hide a request.
+//!
+//! `data.type` wins over `event:`; ids come from the JSON, else from the SSE id, which stays the cursor verbatim (Qoder
+//! page, section 6).
+
+use std::borrow::Cow;
+
+use contract::{
+    item::{Part, Text},
+    wire::{Frame, FrameKind, Identity, TooLarge},
+};
+use serde::Deserialize;
+
+use super::{
+    errors, events,
+    said::{Said, What},
+    times,
+    wire::{Fields, text_of},
+};
+use crate::Parsed;
+
+/// A frame in this protocol's own form.
+#[derive(Debug)]
+pub(super) struct Read {
+    /// Some bytes were not UTF-8.
+    pub repaired: bool,
+    /// What it is.
+    pub form: Form,
+}
+
+/// What a frame is.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// An event.
+    Event(Said),
+    /// Heartbeats, `[DONE]`, blocks without data: nothing to show.
+    Nothing,
+    /// `event: error`: the stream's own error.
+    StreamError { message: String, detail: Option<String> },
+    /// Not JSON, or no object.
+    Unreadable { name: String, cause: String, raw: String },
+    /// Over the cap: only its beginning is here.
+    Cut { id: String, name: String, tool: Option<String>, size: TooLarge, beginning: String },
+}
+
+/// Reads a frame.
+pub(super) fn parse(frame: &Frame) -> Parsed {
+    if let Some(size) = frame.too_large {
+        return cut(frame, size);
+    }
+    if let Some(said) = quick(frame) {
+        return event(frame, said);
+    }
+    let data = frame.data.trim_matches(|c: char| c.is_ascii_whitespace());
+    let name = frame.name.as_deref().unwrap_or_default();
+    if data.is_empty() || data == "[DONE]" || matches!(name, "ping" | "heartbeat" | "keepalive" | "keep-alive") {
+        return control(frame, Form::Nothing);
+    }
+    let fields = match Fields::read(data) {
+        Ok(fields) => fields,
+        Err(_) if name == "error" => {
+            return control(frame, Form::StreamError { message: data.to_owned(), detail: None });
+        }
+        Err(cause) => {
+            let form = Form::Unreadable { name: name.to_owned(), cause: cause.to_string(), raw: frame.data.clone() };
+            return control(frame, form);
+        }
+    };
+    let kind = fields.text("type").filter(|kind| !kind.is_empty()).unwrap_or(Cow::Borrowed(name));
+    match &*kind {
+        "ping" | "heartbeat" => return control(frame, Form::Nothing),
+        "error" => {
+            let (message, detail) = errors::in_stream(data);
+            return control(frame, Form::StreamError { message, detail });
+        }
+        _ => {}
+    }
+    let id = fields.number_or_text("id").or_else(|| frame.id.clone().filter(|id| !id.is_empty())).unwrap_or_default();
+    let what = events::what(&kind, &id, &fields, data);
+    let at = ["created_at", "processed_at"].iter().find_map(|name| times::millis(&fields.text(name)?));
+    let said = Said { at, turn: fields.word("turn_id"), thread: fields.word("session_thread_id"), id, what };
+    event(frame, said)
+}
+
+/// What an event is to the log.
+fn event(frame: &Frame, said: Said) -> Parsed {
+    let is_preview = matches!(
+        said.what,
+        What::PreviewStart { .. } | What::PreviewDelta { .. } | What::AgentMessage { is_delta: true, .. }
+    );
+    let event_id = match &said.what {
+        What::PreviewStart { of, .. } | What::PreviewDelta { of, .. } => of,
+        _ => &said.id,
+    };
+    // A person's event gets its thread only from the server, so the echo and the answer would differ by it; for
+    // news about a thread it is the subject. Neither is a copy.
+    let is_copy = !matches!(
+        said.what,
+        What::UserMessage { .. }
+            | What::Interrupt
+            | What::Confirmed { .. }
+            | What::ClientResult { .. }
+            | What::GoalSet { .. }
+            | What::Thread { .. }
+            | What::ThreadMessage { .. }
+    );
+    let identity = (!event_id.is_empty())
+        .then(|| Identity { event_id: event_id.clone(), thread: if is_copy { said.thread.clone() } else { None } });
+    let kind = match (is_preview, &identity) {
+        (true, _) => FrameKind::Preview,
+        (false, Some(_)) => FrameKind::Buffered,
+        (false, None) => FrameKind::Control,
+    };
+    let terminal = matches!(said.what, What::Ended { .. });
+    Parsed { kind, identity, terminal, body: Box::new(Read { repaired: frame.repaired, form: Form::Event(said) }) }
+}
+
+fn control(frame: &Frame, form: Form) -> Parsed {
+    let body = Box::new(Read { repaired: frame.repaired, form });
+    Parsed { kind: FrameKind::Control, identity: None, terminal: false, body }
+}
+
+/// A frame over the cap. Its beginning usually still says which event it is; the cursor moves past it.
+fn cut(frame: &Frame, size: TooLarge) -> Parsed {
+    let found = |name: &str| leading_string(&frame.data, name);
+    let name = found("type").or_else(|| frame.name.clone()).unwrap_or_default();
+    let sse_id = frame.id.clone().filter(|id| !id.is_empty());
+    let id = found("id").or(sse_id).unwrap_or_default();
+    let is_preview = matches!(name.as_str(), "event_delta" | "event_start");
+    let identity = (!id.is_empty()).then(|| Identity { event_id: id.clone(), thread: None });
+    let kind = match (is_preview, &identity) {
+        (true, _) => FrameKind::Preview,
+        (false, Some(_)) => FrameKind::Buffered,
+        (false, None) => FrameKind::Control,
+    };
+    let form = Form::Cut { id, tool: found("name"), name, size, beginning: frame.data.clone() };
+    Parsed { kind, identity, terminal: false, body: Box::new(Read { repaired: frame.repaired, form }) }
+}
+
+/// The string value of a top-level field in the beginning of an object that was cut off.
+fn leading_string(beginning: &str, name: &str) -> Option<String> {
+    let bytes = beginning.as_bytes();
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    let mut last_name: Option<&str> = None;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = string_end(bytes, at + 1)?;
+                let inner = beginning.get(at + 1..end)?;
+                if depth == 1 {
+                    match last_name.take() {
+                        Some(field) if field == name => {
+                            return super::wire::string(beginning.get(at..=end)?)
+                                .filter(|text| !text.is_empty())
+                                .map(Cow::into_owned);
+                        }
+                        Some(_) => {}
+                        None => last_name = Some(inner),
+                    }
+                }
+                at = end;
+            }
+            b',' if depth == 1 => last_name = None,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The two frames of which there are many, read in one pass. Whatever is unusual about them is left to the general
+/// reader, which knows every form.
+fn quick(frame: &Frame) -> Option<Said> {
+    match frame.name.as_deref()? {
+        "event_delta" => quick_delta(&frame.data),
+        "agent.message" => quick_message(frame),
+        _ => None,
+    }
+}
+
+#[derive(Deserialize)]
+struct QuickDelta<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    event_id: &'a str,
+    #[serde(borrow)]
+    delta: QuickContentDelta<'a>,
+}
+
+#[derive(Deserialize)]
+struct QuickContentDelta<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(default)]
+    index: u32,
+    #[serde(borrow)]
+    content: QuickBlock<'a>,
+}
+
+#[derive(Deserialize)]
+struct QuickBlock<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow, deserialize_with = "text_of")]
+    text: Cow<'a, str>,
+}
+
+fn quick_delta(data: &str) -> Option<Said> {
+    let read: QuickDelta<'_> = serde_json::from_str(data).ok()?;
+    if read.kind != "event_delta" || read.delta.kind != "content_delta" || read.delta.content.kind != "text" {
+        return None;
+    }
+    let what = What::PreviewDelta {
+        of: read.event_id.to_owned(),
+        index: read.delta.index,
+        text: Some(read.delta.content.text.into_owned()),
+    };
+    Some(Said { at: None, turn: None, thread: None, id: String::new(), what })
+}
+
+#[derive(Deserialize)]
+struct QuickMessage<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    id: &'a str,
+    #[serde(borrow, default)]
+    turn_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    session_thread_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    message_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    created_at: Option<&'a str>,
+    #[serde(borrow, default)]
+    processed_at: Option<&'a str>,
+    #[serde(default)]
+    delta: Option<bool>,
+    #[serde(borrow)]
+    content: Vec<QuickBlock<'a>>,
+}
+
+fn quick_message(frame: &Frame) -> Option<Said> {
+    let read: QuickMessage<'_> = serde_json::from_str(&frame.data).ok()?;
+    if read.kind != "agent.message" || read.id.is_empty() || read.content.iter().any(|block| block.kind != "text") {
+        return None;
+    }
+    let parts = read
+        .content
+        .into_iter()
+        .map(|block| {
+            let chars = block.text.chars().count() as u64;
+            Part::Text(Text { text: block.text.into_owned(), chars, handle: None })
+        })
+        .collect();
+    let word = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+    Some(Said {
+        at: [read.created_at, read.processed_at].into_iter().flatten().find_map(times::millis),
+        turn: word(read.turn_id),
+        thread: word(read.session_thread_id),
+        id: read.id.to_owned(),
+        what: What::AgentMessage { parts, is_delta: read.delta == Some(true), message: word(read.message_id) },
+    })
+}
