@@ -206,6 +206,8 @@ impl Drop for PrivateHome {
 
 fn make_private(folder: &Path) -> Result<()> {
     let mut builder = std::fs::DirBuilder::new();
+    // One that stands there already may belong to somebody else.
+    builder.recursive(false);
     #[cfg(unix)]
     {
         use std::os::unix::fs::DirBuilderExt;

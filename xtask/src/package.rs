@@ -1,4 +1,5 @@
-//! `cargo xtask package`: what people install, made by Tauri's bundler with the `dist` profile.
+//! `cargo xtask package`: what people install, made by Tauri's bundler with the `dist` profile. The bundler builds the
+//! page first, as its configuration says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,14 +24,11 @@ const BUNDLES: &str = if cfg!(target_os = "macos") {
 /// When something it needs is missing or does not build.
 pub fn package(consent: Consent) -> Result<bool> {
     tools::prepare(&[Need::Build, Need::Page], consent)?;
-    tools::foreground(&mut tree::npm(&["run", "build"])).context("the page does not build")?;
     let name = if cfg!(windows) { "tauri.cmd" } else { "tauri" };
     let tauri = tree::ui().join("node_modules").join(".bin").join(name);
     tools::foreground(
         Command::new(tauri)
             .args(["build", "--ci", "--bundles", BUNDLES])
-            // The page stands; building it again would only be slower.
-            .args(["--config", r#"{"build":{"beforeBuildCommand":""}}"#])
             .args(["--", "--profile", "dist"])
             .current_dir(tree::root().join("src-tauri")),
     )
