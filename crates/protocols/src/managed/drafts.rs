@@ -312,11 +312,6 @@ impl Drafts {
         Fit { replaces: Some(draft.id).filter(|draft| draft != id), before, had_draft: true }
     }
 
-    /// Whether anything is open that is not shown whole.
-    pub(super) fn any(&self) -> bool {
-        self.open.iter().any(|draft| !self.is_shown_whole(draft))
-    }
-
     /// A whole thought: whether it was announced.
     pub(super) fn take_thought(&mut self, id: &str) -> bool {
         let before = self.open.len();

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use contract::{
-    event::{AppendTo, Event, EventBody, Permission, UsageScope},
+    event::{Event, EventBody, Permission, UsageScope},
     item::{Marker, MessageState, Notice, NoticeCode, NoticeLevel, Part, Role},
     request::{ChoiceKind, RequestKind},
     session::{SessionState, StopReason, Usage},
@@ -220,7 +220,7 @@ impl Fold {
     }
 
     fn now_event(&mut self, said: Said, seen: Seen, out: &mut Vec<Event>) {
-        let Said { at, turn: named, thread, id, what } = said;
+        let Said { at, turn: named, thread, id, is_bare, what } = said;
         if changes_state(&what) && !self.counted.insert(id.clone()) {
             return;
         }
@@ -274,7 +274,8 @@ impl Fold {
                 told.extend(bodies);
             }
             What::AgentMessage { parts, is_delta: false, message } => {
-                self.agent_message(id, parts, message, named, true, &mut told);
+                let chunk_of = chunk_key(named, is_bare);
+                self.agent_message(id, parts, message, chunk_of, true, &mut told);
             }
             What::Thinking { text, message } => self.thinking(id, text, message, true, &mut told),
             What::Running => {
@@ -344,7 +345,7 @@ impl Fold {
 
     /// History read backwards: items, and what now waits or was settled since. The session's state is known better.
     fn past_event(&mut self, said: Said, seen: Seen, out: &mut Vec<Event>) {
-        let Said { at, turn: named, thread, id, what } = said;
+        let Said { at, turn: named, thread, id, is_bare, what } = said;
         let is_own = thread.is_none();
         let turns = &mut self.past.turns;
         match &what {
@@ -376,7 +377,8 @@ impl Fold {
                 told.push(EventBody::Marker { id, marker: Marker::Interrupted });
             }
             What::AgentMessage { parts, is_delta: false, message } => {
-                self.agent_message(id, parts, message, named, false, &mut told);
+                let chunk_of = chunk_key(named, is_bare);
+                self.agent_message(id, parts, message, chunk_of, false, &mut told);
             }
             What::Thinking { text, message } => self.thinking(id, text, message, false, &mut told),
             What::Idle { stop, .. } => {
@@ -494,20 +496,18 @@ impl Fold {
         id: String,
         parts: Vec<Part>,
         raw_message: Option<String>,
-        named: Option<String>,
+        chunk_of: Option<String>,
         live: bool,
         told: &mut Told<'_>,
     ) {
         let fit = self.drafts.take(&id, raw_message.as_deref(), &parts);
-        let may_be_chunk = !fit.had_draft
-            && raw_message.is_none()
-            && told.thread.is_none()
-            && !self.tails.contains_key(&id)
-            && (named.is_some() || told.at.is_none());
+        let chunk_of = chunk_of.filter(|_| {
+            !fit.had_draft && raw_message.is_none() && told.thread.is_none() && !self.tails.contains_key(&id)
+        });
         let lane = if live { &mut self.now } else { &mut self.past };
         let mut bodies = Vec::new();
-        if may_be_chunk {
-            lane.replies.take(id, named, parts, live, &mut bodies);
+        if let Some(turn) = chunk_of {
+            lane.replies.take(id, turn, parts, live, &mut bodies);
             return told.extend(bodies);
         }
         if told.thread.is_none() {
@@ -636,6 +636,11 @@ impl Fold {
             evaluating: judged.evaluating,
         });
     }
+}
+
+/// The turn whose reply a message may be a chunk of; `None` where it can be none.
+fn chunk_key(named: Option<String>, is_bare: bool) -> Option<String> {
+    named.or_else(|| is_bare.then(String::new))
 }
 
 /// A tool call as its event has it.

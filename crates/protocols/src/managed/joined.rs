@@ -17,7 +17,7 @@ use contract::{
 struct Reply {
     /// The first event's id: the item's.
     id: String,
-    key: Option<String>,
+    key: String,
     members: HashSet<String>,
     parts: Vec<Part>,
     is_streaming: bool,
@@ -33,14 +33,7 @@ pub(super) struct Replies {
 
 impl Replies {
     /// A whole `agent.message` that may be a chunk; `key` is its turn. `live`: more may follow.
-    pub(super) fn take(
-        &mut self,
-        id: String,
-        key: Option<String>,
-        parts: Vec<Part>,
-        live: bool,
-        out: &mut Vec<EventBody>,
-    ) {
+    pub(super) fn take(&mut self, id: String, key: String, parts: Vec<Part>, live: bool, out: &mut Vec<EventBody>) {
         if self.absorbed.contains(&id) {
             return;
         }

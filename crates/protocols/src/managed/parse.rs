@@ -79,7 +79,9 @@ pub(super) fn parse(frame: &Frame) -> Parsed {
     let id = fields.number_or_text("id").or_else(|| frame.id.clone().filter(|id| !id.is_empty())).unwrap_or_default();
     let what = events::what(&kind, &id, &fields, data);
     let at = ["created_at", "processed_at"].iter().find_map(|name| times::millis(&fields.text(name)?));
-    let said = Said { at, turn: fields.word("turn_id"), thread: fields.word("session_thread_id"), id, what };
+    let turn = fields.word("turn_id");
+    let is_bare = at.is_none() && turn.is_none() && !fields.has("id");
+    let said = Said { at, turn, thread: fields.word("session_thread_id"), id, is_bare, what };
     event(frame, said)
 }
 
@@ -228,7 +230,7 @@ fn quick_delta(data: &str) -> Option<Said> {
         index: read.delta.index,
         text: Some(read.delta.content.text.into_owned()),
     };
-    Some(Said { at: None, turn: None, thread: None, id: String::new(), what })
+    Some(Said { at: None, turn: None, thread: None, id: String::new(), is_bare: false, what })
 }
 
 #[derive(Deserialize)]
@@ -271,6 +273,7 @@ fn quick_message(frame: &Frame) -> Option<Said> {
         turn: word(read.turn_id),
         thread: word(read.session_thread_id),
         id: read.id.to_owned(),
+        is_bare: false,
         what: What::AgentMessage { parts, is_delta: read.delta == Some(true), message: word(read.message_id) },
     })
 }

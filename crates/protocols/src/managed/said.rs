@@ -19,6 +19,8 @@ pub(super) struct Said {
     pub thread: Option<String>,
     /// Its id; empty where it has none.
     pub id: String,
+    /// Its JSON has none of the fields that events share, as in the seed page's first sample.
+    pub is_bare: bool,
     /// What it says.
     pub what: What,
 }

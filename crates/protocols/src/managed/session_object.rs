@@ -1,7 +1,7 @@
 //! The session object and the objects a new session is made of. All fields but `id` are optional (Qoder page, section
 //! 3.1; Claude page, section 4).
 
-use contract::session::{AgentChoice, EnvironmentChoice, Goal, SessionState, Usage};
+use contract::session::{AgentChoice, EnvironmentChoice, Goal, SessionState};
 use serde_json::Value;
 
 use super::{times, usage};

@@ -106,7 +106,7 @@ impl Turns {
             self.posted = None;
         }
         let continues = self.open.as_ref().is_some_and(|turn| {
-            !(is_older && !turn.has_started)
+            (!is_older || turn.has_started)
                 && named.is_none_or(|named| turn.id == named || (!turn.is_named && !turn.has_started))
         });
         if !continues {

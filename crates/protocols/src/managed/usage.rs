@@ -25,10 +25,10 @@ pub(super) fn from_value(usage: &Value) -> Usage {
 /// The same from JSON text. Amounts are taken from the text itself, since a number read as a float may be rounded.
 pub(super) fn from_text(text: &str) -> Usage {
     let mut usage = serde_json::from_str::<Value>(text).map(|value| from_value(&value)).unwrap_or_default();
-    if let Ok(fields) = super::wire::Fields::read(text) {
-        if let Some(exact) = ["total_credits", "credits"].iter().find_map(|name| fields.number_or_text(name)) {
-            usage.credits = Some(exact);
-        }
+    if let Ok(fields) = super::wire::Fields::read(text)
+        && let Some(exact) = ["total_credits", "credits"].iter().find_map(|name| fields.number_or_text(name))
+    {
+        usage.credits = Some(exact);
     }
     usage
 }
