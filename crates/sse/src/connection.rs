@@ -40,13 +40,19 @@ pub const BATCH: usize = 256 * 1024;
 /// How many characters of a refusal are kept as the server's words.
 const WORDS_KEPT: usize = 500;
 
+/// Makes the request that opens the stream, with the committed cursor and whatever token is current.
+pub type RequestSource = Arc<dyn Fn(Option<Cursor>) -> http::Request<Bytes> + Send + Sync>;
+
+/// Finds the server's words in a refusal.
+pub type WordsSource = Arc<dyn Fn(&http::Response<Bytes>) -> String + Send + Sync>;
+
 /// What is to be connected, and how.
 #[derive(Clone)]
 pub struct ConnectionSpec {
-    /// Makes the request, with the committed cursor and whatever token is current.
-    pub request: Arc<dyn Fn(Option<Cursor>) -> http::Request<Bytes> + Send + Sync>,
-    /// The server's words in a refusal. [`plain_words`] where the protocol knows nothing better.
-    pub words: Arc<dyn Fn(&http::Response<Bytes>) -> String + Send + Sync>,
+    /// Makes the request of each try.
+    pub request: RequestSource,
+    /// Finds the server's words in a refusal: [`plain_words`] where the protocol knows nothing better.
+    pub words: WordsSource,
     /// Whether the stream can be left and taken up again. Where not, it is opened once and never cut by us.
     pub reattach: bool,
     /// Its limits.
@@ -252,7 +258,7 @@ impl Connection {
                 Happened::Tick => None,
                 Happened::Due => self.feed(Input::Due).await?,
                 Happened::Answer(Ok(body)) => {
-                    self.activity = Activity::Reading(Reading::new(body, self.spec.limits.event_cap));
+                    self.activity = Activity::Reading(Box::new(Reading::new(body, self.spec.limits.event_cap)));
                     self.send(Link::Opened).await?;
                     self.feed(Input::Opened).await?
                 }

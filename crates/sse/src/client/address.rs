@@ -21,6 +21,10 @@ impl Target {
             Some("http") => false,
             _ => return refuse("it must start with https:// or http://"),
         };
+        // The layers below write the address into their logs as it stands.
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return refuse("it holds a login; leave that out and give the token in its own field");
+        }
         match uri.host() {
             Some(host) if !host.is_empty() => Ok(Self { https, loopback: is_loopback(host) }),
             _ => refuse("it names no host"),

@@ -78,7 +78,7 @@ fn target(request: &Request<Bytes>, location: &[u8]) -> Result<http::Uri, Redire
         return Err(RedirectRefused::OtherOrigin { to: to.origin().ascii_serialization() });
     }
     to.set_fragment(None);
-    if to.set_username(from.username()).is_err() || to.set_password(from.password()).is_err() {
+    if to.set_username("").is_err() || to.set_password(None).is_err() {
         return Err(RedirectRefused::Unreadable);
     }
     to.as_str().parse().map_err(|_| RedirectRefused::Unreadable)

@@ -10,102 +10,14 @@ use contract::probe::ProbeLayer;
 use futures_util::StreamExt;
 use http::{Method, Request, StatusCode};
 use pretty_assertions::assert_eq;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-};
+use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{Client, ClientOptions, OpenError, ProxyChoice, RedirectRefused, SendError};
 use crate::reconnect::RetryAfter;
 
-/// What the site does with one connection after it has read the request.
-#[derive(Clone)]
-enum Reply {
-    Text(&'static str),
-    Made(Arc<dyn Fn(&str) -> String + Send + Sync>),
-    /// Writes what the test hands over, then hangs up.
-    Gated(Arc<tokio::sync::Mutex<mpsc::Receiver<&'static str>>>),
-    /// Never answers, never hangs up.
-    Nothing,
-}
+mod site;
 
-/// A server on loopback that tells which requests it received.
-struct Site {
-    address: SocketAddr,
-    seen: Arc<Mutex<Vec<String>>>,
-}
-
-impl Site {
-    async fn new(reply: Reply) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let site = Self { address, seen: seen.clone() };
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, reply.clone(), seen.clone()));
-            }
-        });
-        site
-    }
-
-    async fn text(reply: &'static str) -> Self {
-        Self::new(Reply::Text(reply)).await
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
-    fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
-    }
-}
-
-async fn converse(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<String>>>) {
-    let mut request = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&request).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .filter_map(|line| line.split_once(':'))
-                .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-                .map_or(0, |(_, value)| value.trim().parse().unwrap());
-            if body.len() >= length {
-                break;
-            }
-        }
-        // What is no HTTP (a TLS hello) is answered as soon as it comes.
-        if !request.is_empty() && !request[0].is_ascii_alphabetic() {
-            break;
-        }
-        if stream.read_buf(&mut request).await.unwrap_or(0) == 0 {
-            return;
-        }
-    }
-    let request = String::from_utf8_lossy(&request).into_owned();
-    seen.lock().unwrap().push(request.clone());
-    let text = match reply {
-        Reply::Text(text) => text.to_owned(),
-        Reply::Made(make) => make(&request),
-        Reply::Gated(parts) => {
-            while let Some(part) = parts.lock().await.recv().await {
-                stream.write_all(part.as_bytes()).await.unwrap();
-            }
-            return;
-        }
-        Reply::Nothing => {
-            let _ = stream.read(&mut [0]).await;
-            return;
-        }
-    };
-    // The peer may hang up before it has read all of it.
-    let _ = stream.write_all(text.as_bytes()).await;
-    let _ = stream.shutdown().await;
-    let _ = stream.read(&mut [0]).await;
-}
+use self::site::{Reply, Site};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
 
@@ -400,7 +312,7 @@ async fn p_46_no_token_in_any_error_debug_text_or_log() {
         write!(texts, "{client:?}").unwrap();
         for address in [echo.address, html.address, away.address, broken.address, nobody] {
             for scheme in ["http", "https"] {
-                let url = format!("{scheme}://canary:canary@{address}/x?token=canary");
+                let url = format!("{scheme}://{address}/x?token=canary");
                 let request = || {
                     let mut request = get(&url);
                     request.headers_mut().insert("x-api-key", "canary".parse().unwrap());
@@ -413,8 +325,11 @@ async fn p_46_no_token_in_any_error_debug_text_or_log() {
                 write!(texts, "{error} {error:?} {error:#?}").unwrap();
             }
         }
-        let error = client.send(get("ftp://canary:canary@example.test/?canary")).await.unwrap_err();
-        write!(texts, "{error:?}").unwrap();
+        for url in ["ftp://example.test/?canary", "https://canary:canary@127.0.0.1/?canary"] {
+            let error = client.send(get(url)).await.unwrap_err();
+            assert_eq!(error.layer(), ProbeLayer::Url);
+            write!(texts, "{error} {error:?}").unwrap();
+        }
     }
     drop(guard);
     assert!(!texts.contains("canary"), "{texts}");

@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) enum Activity {
     Opening(BoxFuture<'static, Result<ByteStream, OpenError>>),
-    Reading(Reading),
+    Reading(Box<Reading>),
     Waiting(Instant),
     Holding,
 }

@@ -1,204 +1,14 @@
-use std::{
-    collections::VecDeque,
-    sync::atomic::{AtomicI64, Ordering},
-};
+use std::sync::atomic::Ordering;
 
-use contract::{probe::ProbeLayer, wire::Frame};
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
+use contract::probe::ProbeLayer;
 use pretty_assertions::assert_eq;
-use tokio::{task::JoinHandle, time::timeout};
 
 use super::*;
-use crate::{
-    client::{BodyError, ByteStream, SendError},
-    reconnect::Moment,
-};
+use crate::client::BodyError;
 
-type Bodies = mpsc::UnboundedSender<Result<Bytes, BodyError>>;
+mod rig;
 
-/// A client that answers from a list, and tells which cursor each request carried and when.
-struct Script {
-    answers: Mutex<VecDeque<BoxFuture<'static, Result<ByteStream, OpenError>>>>,
-    asked: mpsc::UnboundedSender<(Option<String>, Instant)>,
-}
-
-impl Opener for Script {
-    fn open(
-        &self,
-        request: http::Request<Bytes>,
-        _answer: Option<Duration>,
-    ) -> BoxFuture<'static, Result<ByteStream, OpenError>> {
-        let cursor = request.headers().get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
-        self.asked.send((cursor, Instant::now())).unwrap();
-        self.answers.lock().unwrap().pop_front().expect("one answer more than the test has")
-    }
-}
-
-/// Wall time that follows the paused clock, plus the sleep a test adds.
-struct TestClock {
-    start: Instant,
-    slept_ms: AtomicI64,
-}
-
-const WALL: Millis = 1_800_000_000_000;
-
-impl Clock for TestClock {
-    fn now(&self) -> Moment {
-        let mono = self.start.elapsed();
-        let lived = Millis::try_from(mono.as_millis()).unwrap();
-        Moment { mono, wall: WALL + lived + self.slept_ms.load(Ordering::Relaxed) }
-    }
-}
-
-struct Rig {
-    script: Arc<Script>,
-    clock: Arc<TestClock>,
-    asked: mpsc::UnboundedReceiver<(Option<String>, Instant)>,
-    links: mpsc::Receiver<Link>,
-    links_in: Option<mpsc::Sender<Link>>,
-    commands: mpsc::Sender<Command>,
-    commands_out: Option<mpsc::Receiver<Command>>,
-    cursor: CommittedCursor,
-    cancel: CancellationToken,
-    limits: Limits,
-    reattach: bool,
-}
-
-impl Rig {
-    fn new() -> Self {
-        let (asked_in, asked) = mpsc::unbounded_channel();
-        let (links_in, links) = mpsc::channel(64);
-        let (commands, commands_out) = mpsc::channel(8);
-        Self {
-            script: Arc::new(Script { answers: Mutex::default(), asked: asked_in }),
-            clock: Arc::new(TestClock { start: Instant::now(), slept_ms: AtomicI64::new(0) }),
-            asked,
-            links,
-            links_in: Some(links_in),
-            commands,
-            commands_out: Some(commands_out),
-            cursor: CommittedCursor::default(),
-            cancel: CancellationToken::new(),
-            limits: Limits::default(),
-            reattach: true,
-        }
-    }
-
-    fn answer(&self, answer: BoxFuture<'static, Result<ByteStream, OpenError>>) {
-        self.script.answers.lock().unwrap().push_back(answer);
-    }
-
-    /// The next opening succeeds; what is sent here is its body.
-    fn body(&self) -> Bodies {
-        let (bodies, mut body) = mpsc::unbounded_channel();
-        let body = stream::poll_fn(move |context| body.poll_recv(context)).boxed();
-        self.answer(std::future::ready(Ok(body)).boxed());
-        bodies
-    }
-
-    fn refuses(&self, status: u16, headers: &[(&str, &str)], body: &'static str) {
-        let mut response = http::Response::builder().status(status);
-        for (name, value) in headers {
-            response = response.header(*name, *value);
-        }
-        let response = response.body(Bytes::from_static(body.as_bytes())).unwrap();
-        self.answer(std::future::ready(Err(OpenError::Refused(Box::new(response)))).boxed());
-    }
-
-    fn unreachable(&self) {
-        let error = OpenError::Send(SendError::TimedOut { limit: Duration::from_secs(1) });
-        self.answer(std::future::ready(Err(error)).boxed());
-    }
-
-    fn never_answers(&self) {
-        self.answer(std::future::pending().boxed());
-    }
-
-    fn start(&mut self) -> JoinHandle<Stop> {
-        let spec = ConnectionSpec {
-            request: Arc::new(|cursor| {
-                let mut request = http::Request::get("http://127.0.0.1/");
-                if let Some(Cursor(id)) = cursor {
-                    request = request.header("last-event-id", id);
-                }
-                request.body(Bytes::new()).unwrap()
-            }),
-            words: Arc::new(plain_words),
-            reattach: self.reattach,
-            limits: self.limits.clone(),
-            cursor: self.cursor.clone(),
-        };
-        let connection = Connection::new(
-            spec,
-            self.script.clone(),
-            self.clock.clone(),
-            self.links_in.take().unwrap(),
-            self.commands_out.take().unwrap(),
-            self.cancel.clone(),
-        );
-        tokio::spawn(connection.with_chance(|| 1.0).run())
-    }
-
-    /// The next message, log lines left out.
-    async fn link(&mut self) -> Link {
-        loop {
-            match timeout(Duration::from_secs(100_000), self.links.recv()).await.expect("no message").expect("ended") {
-                Link::Log(_) => {}
-                link => return link,
-            }
-        }
-    }
-
-    async fn state(&mut self) -> ConnectionState {
-        match self.link().await {
-            Link::State(state) => state,
-            other => panic!("no state but {other:?}"),
-        }
-    }
-
-    async fn until_live(&mut self) {
-        while !matches!(self.link().await, Link::State(ConnectionState::Live { .. })) {}
-    }
-
-    async fn pieces(&mut self) -> Vec<Piece> {
-        match self.link().await {
-            Link::Batch { pieces, .. } => pieces,
-            other => panic!("no batch but {other:?}"),
-        }
-    }
-
-    async fn closed(&mut self) -> (Option<ConnectionCause>, u64) {
-        match self.link().await {
-            Link::Closed { cause, dropped_bytes } => (cause, dropped_bytes),
-            other => panic!("not closed but {other:?}"),
-        }
-    }
-
-    async fn asked(&mut self) -> (Option<String>, Instant) {
-        self.asked.recv().await.unwrap()
-    }
-
-    async fn tell(&self, command: Command) {
-        self.commands.send(command).await.unwrap();
-    }
-
-    /// Whether nothing is reported for this long.
-    async fn quiet_for(&mut self, seconds: u64) -> bool {
-        timeout(Duration::from_secs(seconds), self.link()).await.is_err()
-    }
-}
-
-fn bytes(text: &'static str) -> Result<Bytes, BodyError> {
-    Ok(Bytes::from_static(text.as_bytes()))
-}
-
-fn message(data: &str) -> Piece {
-    Piece::Frame(Frame { data: data.into(), ..Frame::default() })
-}
-
-fn with_id(id: &str, data: &str) -> Piece {
-    Piece::Frame(Frame { id: Some(id.into()), data: data.into(), ..Frame::default() })
-}
+use self::rig::{Rig, WALL, bytes, message, with_id};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_opened_read_and_resumed_from_the_committed_cursor() {
@@ -385,7 +195,10 @@ async fn cancel_while_connecting_and_while_the_queue_is_full_ends_at_once() {
     };
     let task = rig.start();
     body.send(bytes("data: a\n\n")).unwrap();
-    rig.asked().await;
+    // The task waits with its second message.
+    while rig.links.is_empty() {
+        tokio::task::yield_now().await;
+    }
     let from = Instant::now();
     rig.cancel.cancel();
     assert_eq!((task.await.unwrap(), from.elapsed()), (Stop::ClosedHere, Duration::ZERO));
@@ -469,7 +282,7 @@ async fn unauthorized_gives_the_answer_and_waits_for_a_token() {
     let Link::Refused(response) = rig.link().await else { panic!("not refused") };
     assert_eq!((response.status().as_u16(), response.body().as_ref()), (401, b"bad token".as_slice()));
     assert_eq!(rig.state().await, ConnectionState::Unauthorized);
-    assert!(rig.quiet_for(100_000).await);
+    assert!(rig.quiet_for(50_000).await);
     let _body = rig.body();
     rig.tell(Command::NewToken).await;
     rig.until_live().await;
