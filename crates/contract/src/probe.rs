@@ -36,7 +36,7 @@ impl std::fmt::Debug for ServerDraft {
 }
 
 /// The layers between us and a working server, in the order they are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeLayer {
     /// The address itself.

@@ -164,8 +164,7 @@ impl WindowFeed {
     /// Draws one batch. With `urgent`, only what must not wait is drawn.
     fn draw(&self, urgent: bool) -> (Vec<Patch>, bool) {
         let mut queue = self.queue();
-        let mut patches: Vec<Patch> =
-            queue.overview.drain(..).map(|change| Patch::Overview { change }).collect();
+        let mut patches: Vec<Patch> = queue.overview.drain(..).map(|change| Patch::Overview { change }).collect();
         let mut size = 0;
         let mut more = false;
         for (session, entry) in &mut queue.sessions {
@@ -204,7 +203,8 @@ impl SessionQueue {
         }
         match &change {
             SessionChange::Append { item, part, text } => {
-                if let Some(SessionChange::Append { item: last, part: last_part, text: queued }) = self.changes.back_mut()
+                if let Some(SessionChange::Append { item: last, part: last_part, text: queued }) =
+                    self.changes.back_mut()
                     && last == item
                     && last_part == part
                 {
@@ -225,9 +225,8 @@ impl SessionQueue {
                     self.drop_where(|queued| item_of(queued) == Some(item));
                 }
             }
-            SessionChange::Request { request } => self.drop_where(
-                |queued| matches!(queued, SessionChange::Request { request: old } if old.id == request.id),
-            ),
+            SessionChange::Request { request } => self
+                .drop_where(|queued| matches!(queued, SessionChange::Request { request: old } if old.id == request.id)),
             SessionChange::Decision { row } => self.drop_where(
                 |queued| matches!(queued, SessionChange::Decision { row: old } if old.number == row.number),
             ),

@@ -6,15 +6,18 @@
 
 pub mod clock;
 pub mod credentials;
+mod engine;
 pub mod feed;
 mod hub;
 mod ids;
 pub mod preferences;
 pub mod request;
+mod rows;
 pub mod server;
 pub mod session;
 
 pub use clock::{Clock, SystemClock};
 pub use credentials::{Credentials, CredentialsError, KeyringCredentials, MemoryCredentials, Secret};
+pub use engine::{Engine, EngineConfig, LiveSessions};
 pub use feed::WindowFeed;
 pub use preferences::{MemoryPreferences, PreferencesStore};

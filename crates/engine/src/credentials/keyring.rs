@@ -127,8 +127,14 @@ fn told_apart(error: Error) -> CredentialsError {
 fn told_by_words(words: &str, otherwise: fn(String) -> CredentialsError) -> CredentialsError {
     let lower = words.to_lowercase();
     let has = |part: &str| lower.contains(part);
-    if has("not provided by any") || has("serviceunknown") || has("service unknown") || has("namehasnoowner")
-        || has("no such file") || has("connection refused") || has("cannot connect") || has("address")
+    if has("not provided by any")
+        || has("serviceunknown")
+        || has("service unknown")
+        || has("namehasnoowner")
+        || has("no such file")
+        || has("connection refused")
+        || has("cannot connect")
+        || has("address")
     {
         CredentialsError::Missing(words.to_owned())
     } else if has("locked") || has("dismissed") || has("prompt") {

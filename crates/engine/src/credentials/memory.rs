@@ -21,13 +21,32 @@ impl MemoryCredentials {
         Self { kept: Mutex::default(), refuse: Some(error) }
     }
 
+    /// The token, without waiting.
+    #[must_use]
+    pub fn get_now(&self, server: &ServerId) -> Option<Secret> {
+        self.with(|kept| kept.get(server).cloned()).ok().flatten()
+    }
+
+    /// Keeps the token, without waiting.
+    pub fn set_now(&self, server: &ServerId, token: &Secret) {
+        // Only a double refuses, and it is not asked this way.
+        let _ = self.with(|kept| kept.insert(server.clone(), token.clone()));
+    }
+
+    /// Forgets the token, without waiting.
+    pub fn delete_now(&self, server: &ServerId) {
+        // As above.
+        let _ = self.with(|kept| kept.remove(server));
+    }
+
     fn check(&self) -> Result<(), CredentialsError> {
         self.refuse.clone().map_or(Ok(()), Err)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<ServerId, Secret>) -> T) -> Result<T, CredentialsError> {
         self.check()?;
-        let mut kept = self.kept.lock().map_err(|_| CredentialsError::Failed("a thread died while it held the tokens".into()))?;
+        let mut kept =
+            self.kept.lock().map_err(|_| CredentialsError::Failed("a thread died while it held the tokens".into()))?;
         Ok(act(&mut kept))
     }
 }

@@ -19,8 +19,20 @@ pub struct ArgumentText {
 
 const COMMAND_KEYS: &[&str] = &["command", "cmd", "script"];
 const SUBJECT_KEYS: &[&str] = &[
-    "file_path", "path", "filename", "file", "notebook_path", "url", "uri", "query", "pattern", "subject", "name",
-    "title", "description", "prompt",
+    "file_path",
+    "path",
+    "filename",
+    "file",
+    "notebook_path",
+    "url",
+    "uri",
+    "query",
+    "pattern",
+    "subject",
+    "name",
+    "title",
+    "description",
+    "prompt",
 ];
 const SUBJECT_CHARS: usize = 200;
 

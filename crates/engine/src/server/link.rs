@@ -8,6 +8,7 @@ use std::{
 use bytes::Bytes;
 use contract::{
     error::{AppError, ErrorCode},
+    probe::ProbeLayer,
     server::{ServerId, ServerState},
 };
 use protocols::{Ask, Protocol, Repeat};
@@ -40,6 +41,8 @@ pub struct AskError {
     pub error: AppError,
     /// The server may have done it all the same: nothing or not enough of an answer came.
     pub uncertain: bool,
+    /// The layer that failed, where no answer came.
+    pub layer: Option<ProbeLayer>,
 }
 
 impl From<AskError> for AppError {
@@ -105,7 +108,7 @@ impl ServerLink {
             Ok(response) => response,
             Err(error) => {
                 let uncertain = error.may_have_arrived();
-                return Err(AskError { error: unanswered(&error), uncertain });
+                return Err(AskError { error: unanswered(&error), uncertain, layer: Some(error.layer()) });
             }
         };
         match (ask.read)(&response) {
@@ -122,7 +125,7 @@ impl ServerLink {
                 }
                 // A gateway's 5xx says nothing about what the server behind it did.
                 let uncertain = error.code == ErrorCode::ServerFailed;
-                Err(AskError { error, uncertain })
+                Err(AskError { error, uncertain, layer: None })
             }
         }
     }
@@ -148,7 +151,6 @@ impl ServerLink {
 /// A request that was not answered, in words for people.
 #[must_use]
 pub fn unanswered(error: &sse::client::SendError) -> AppError {
-    use contract::probe::ProbeLayer;
     let (code, message) = match error.layer() {
         ProbeLayer::Url => (ErrorCode::InvalidInput, "This address cannot be used. Check it for a typing mistake."),
         ProbeLayer::Dns => (ErrorCode::Unreachable, "The host was not found. Check the address and the network."),
@@ -162,6 +164,7 @@ pub fn unanswered(error: &sse::client::SendError) -> AppError {
             _ => (ErrorCode::Unreachable, "The server did not answer in time, or the connection broke."),
         },
     };
-    let failed = if code == ErrorCode::Unreachable { AppError::retryable(code, message) } else { AppError::new(code, message) };
+    let failed =
+        if code == ErrorCode::Unreachable { AppError::retryable(code, message) } else { AppError::new(code, message) };
     failed.with_detail(error.to_string())
 }

@@ -1,3 +1,6 @@
-//! One server: the way to it, and the task that polls its list.
+//! One server: its address, the way to it, the probe before it is saved, the task that polls its list.
 
+pub mod address;
 pub mod link;
+pub mod poll;
+pub mod probe;

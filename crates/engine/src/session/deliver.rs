@@ -146,12 +146,10 @@ impl SessionTask {
     }
 
     fn check_decision(&self, decision: &Decision) -> Result<(Request, ChoiceKind), AppError> {
-        let request = self
-            .fold
-            .reducer
-            .requests
-            .get(&decision.request)
-            .ok_or_else(|| AppError::new(ErrorCode::NotFound, "This request is no longer here. Nothing was sent."))?;
+        let request =
+            self.fold.reducer.requests.get(&decision.request).ok_or_else(|| {
+                AppError::new(ErrorCode::NotFound, "This request is no longer here. Nothing was sent.")
+            })?;
         match &request.state {
             RequestState::Open | RequestState::Refused { .. } => {}
             RequestState::Announced => {
@@ -233,12 +231,15 @@ impl SessionTask {
         let repeat = self.decision_repeat(request);
         let Some(flight) = self.in_flight.get_mut(request) else { return Ok(()) };
         tracing::info!(session_id = self.id.0, code = ?failed.error.code, attempt = flight.attempt, "decision not settled");
-        let pause = Duration::from_millis(500).saturating_mul(2u32.saturating_pow(flight.attempt.min(8))).min(LONGEST_PAUSE);
+        let pause =
+            Duration::from_millis(500).saturating_mul(2u32.saturating_pow(flight.attempt.min(8))).min(LONGEST_PAUSE);
         match failed.error.code {
             // The token is being asked for; the next one sends it.
             ErrorCode::Unauthorized => Ok(()),
             // Nothing reached the server, or repeating it is safe.
-            _ if failed.error.retryable && (!failed.uncertain || matches!(repeat, Repeat::SameKey | Repeat::Freely)) => {
+            _ if failed.error.retryable
+                && (!failed.uncertain || matches!(repeat, Repeat::SameKey | Repeat::Freely)) =>
+            {
                 flight.retry_at = Some(Instant::now() + pause);
                 Ok(())
             }
@@ -258,9 +259,11 @@ impl SessionTask {
 
     fn decision_repeat(&self, request: &str) -> Repeat {
         let kept = self.in_flight.get(request).and_then(|flight| flight.kept.as_ref());
-        let ask = self.link.as_ref().zip(kept).and_then(|(link, kept)| {
-            link.protocol.send(&self.record.remote_id, &kept.outgoing(), "probe")
-        });
+        let ask = self
+            .link
+            .as_ref()
+            .zip(kept)
+            .and_then(|(link, kept)| link.protocol.send(&self.record.remote_id, &kept.outgoing(), "probe"));
         ask.map_or(Repeat::AfterLookingForEcho, |ask| ask.repeat)
     }
 
@@ -306,7 +309,9 @@ impl SessionTask {
                 | RequestState::Refused { .. } => None,
             })
             // What is on its way may still be answered; a turn's end before that answer is no verdict on it.
-            .filter(|(request, fate)| *fate == Fate::Accepted || !self.in_flight.get(request).is_some_and(|f| f.posting))
+            .filter(|(request, fate)| {
+                *fate == Fate::Accepted || !self.in_flight.get(request).is_some_and(|f| f.posting)
+            })
             .collect();
         for (request, fate) in seen {
             self.settle(&request, fate).await?;

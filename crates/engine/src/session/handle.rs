@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contract::{
-    error::{AppError, ErrorCode},
+    error::AppError,
     patch::{ItemPage, PayloadChunk, Snapshot},
     request::{Decision, Request},
     session::SessionId,
@@ -106,6 +106,11 @@ pub enum Command {
         /// The link; `None` = the server is paused, off or removed.
         link: Option<Arc<ServerLink>>,
     },
+    /// End, when nobody and nothing needs this task: the log has everything.
+    Retire {
+        /// Whether it ends.
+        reply: oneshot::Sender<bool>,
+    },
     /// A title or archived mark that we set ourselves.
     Facts {
         /// The title.
@@ -138,25 +143,22 @@ impl SessionHandle {
         self.sender.is_closed()
     }
 
+    /// Waits until the task has ended.
+    pub async fn ended(&self) {
+        self.sender.closed().await;
+    }
+
     /// Tells the task something; waits while its mailbox is full.
-    pub async fn tell(&self, command: Command) -> bool {
-        self.sender.send(command).await.is_ok()
+    ///
+    /// # Errors
+    /// Gives the command back when the task has ended.
+    pub async fn tell(&self, command: Command) -> Result<(), Box<Command>> {
+        self.sender.send(command).await.map_err(|refused| Box::new(refused.0))
     }
 
     /// Tells the task something that may be lost when its mailbox is full, since it will be told again.
     pub fn nudge(&self, command: Command) {
         // A full mailbox means that the task is busy with what this would make it do.
         let _ = self.sender.try_send(command);
-    }
-
-    /// Asks the task something.
-    ///
-    /// # Errors
-    /// The task's own error, or `Internal` when it has ended.
-    pub async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, AppError> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || AppError::retryable(ErrorCode::Internal, "The session's task has ended. Open the session again.");
-        self.sender.send(command(reply)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
     }
 }

@@ -69,6 +69,11 @@ impl History {
         self.reading.is_some() && !self.newest_done
     }
 
+    /// Whether a reading goes on.
+    pub(super) fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+
     /// Whether older history is still being fetched.
     pub(super) fn is_loading(&self) -> bool {
         self.reading.is_some() && !self.complete

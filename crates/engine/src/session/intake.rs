@@ -32,7 +32,12 @@ pub(super) struct Taken {
 
 impl SessionTask {
     /// Takes live frames in, in the order of their arrival.
-    pub(super) async fn take_frames(&mut self, frames: Vec<Frame>, origin: Origin, at: Millis) -> Result<Taken, StoreError> {
+    pub(super) async fn take_frames(
+        &mut self,
+        frames: Vec<Frame>,
+        origin: Origin,
+        at: Millis,
+    ) -> Result<Taken, StoreError> {
         let first = self.position;
         self.position += i64::try_from(frames.len()).unwrap_or(i64::MAX);
         self.take_at(frames, origin, at, first).await

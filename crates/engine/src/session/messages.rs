@@ -56,7 +56,8 @@ impl SessionTask {
 
     /// Forgets or releases a queued message.
     pub(super) async fn queued(&mut self, id: &str, release: bool, reply: Reply<()>) -> Result<(), StoreError> {
-        let Some(index) = self.outbox.iter().position(|message| message.id == id && message.state != OutboxState::Sending)
+        let Some(index) =
+            self.outbox.iter().position(|message| message.id == id && message.state != OutboxState::Sending)
         else {
             answer(reply, Err(AppError::new(ErrorCode::NotFound, "This message is no longer in the queue.")));
             return Ok(());
@@ -199,7 +200,8 @@ impl SessionTask {
             self.stream.check();
             return Ok(());
         }
-        let back_to_queue = failed.error.retryable || matches!(failed.error.code, ErrorCode::Busy | ErrorCode::Conflict);
+        let back_to_queue =
+            failed.error.retryable || matches!(failed.error.code, ErrorCode::Busy | ErrorCode::Conflict);
         message.state = if back_to_queue { OutboxState::Queued } else { OutboxState::Held };
         self.hub.store.put_outbox(message.clone()).await?;
         self.fold.reducer.drop_local_message(&id);
@@ -243,10 +245,9 @@ impl SessionTask {
 
     /// Asks the server to stop the turn.
     pub(super) async fn stop(&mut self, reply: Reply<()>) -> Result<(), StoreError> {
-        let ask = self
-            .link
-            .clone()
-            .and_then(|link| link.protocol.send(&self.record.remote_id, &Outgoing::Stop, &ids::random()).map(|ask| (link, ask)));
+        let ask = self.link.clone().and_then(|link| {
+            link.protocol.send(&self.record.remote_id, &Outgoing::Stop, &ids::random()).map(|ask| (link, ask))
+        });
         let Some((link, ask)) = ask else {
             answer(reply, Err(AppError::new(ErrorCode::Unsupported, "This server cannot stop a turn from here.")));
             return Ok(());

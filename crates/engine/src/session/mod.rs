@@ -12,5 +12,5 @@ pub mod replay;
 mod stream;
 mod task;
 
-pub use handle::{Command, SessionHandle};
+pub use handle::{Command, Reply, SessionHandle};
 pub use task::{SessionTask, Start};

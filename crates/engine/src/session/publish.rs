@@ -63,7 +63,8 @@ impl SessionTask {
     pub(super) async fn publish(&mut self, header: bool) -> Result<(), StoreError> {
         let taken = self.fold.reducer.take_changes();
         let header = header || taken.header;
-        if !taken.items.is_empty() || !taken.appends.is_empty() || !taken.gone.is_empty() || !taken.requests.is_empty() {
+        if !taken.items.is_empty() || !taken.appends.is_empty() || !taken.gone.is_empty() || !taken.requests.is_empty()
+        {
             self.save_at.get_or_insert_with(|| Instant::now() + SAVE_AFTER);
         }
         self.unsaved.extend(taken.items.iter().cloned());
@@ -119,14 +120,11 @@ impl SessionTask {
             ),
             None => (false, 0),
         };
-        if same && !(header && since > 0) && since < ROW_EVERY_MS {
-            return Ok(());
-        }
-        if same && since == 0 {
+        // A row that differs only in its time follows once a second, and only while something comes.
+        if same && !(header && since >= ROW_EVERY_MS) && !self.record_moved() {
             return Ok(());
         }
         self.last_row = Some(row.clone());
-        let was = self.record.clone();
         self.record.title.clone_from(&row.title);
         self.record.agent.clone_from(&self.fold.reducer.agent);
         self.record.state = row.state.clone();
@@ -135,8 +133,9 @@ impl SessionTask {
         self.record.activity.clone_from(&row.activity);
         self.record.last_event_at = row.last_event_at;
         self.record.ended = self.fold.reducer.closed;
-        if was != self.record && !same {
+        if self.saved_record != self.record {
             self.hub.store.put_session(self.record.clone()).await?;
+            self.saved_record = self.record.clone();
         }
         if self.fold.reducer.closed == Some(contract::session::ClosedReason::Deleted) {
             self.hub.remove_row(self.id);
@@ -146,8 +145,18 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Whether something of the record changed that no row shows.
+    fn record_moved(&self) -> bool {
+        let (old, new) = (&self.saved_record, &self.record);
+        old.synced_updated_at != new.synced_updated_at || old.updated_at != new.updated_at || old.ended != new.ended
+    }
+
     /// A row of the connection log: kept, written and shown.
-    pub(super) async fn log_connection(&mut self, what: ConnectionLogKind, detail: Option<String>) -> Result<(), StoreError> {
+    pub(super) async fn log_connection(
+        &mut self,
+        what: ConnectionLogKind,
+        detail: Option<String>,
+    ) -> Result<(), StoreError> {
         let row = ConnectionLogRow {
             at: self.now(),
             what,
@@ -181,10 +190,8 @@ impl SessionTask {
             return Ok(());
         }
         let transcript = &self.fold.reducer.transcript;
-        let stored = |item: &contract::item::Item| StoredItem {
-            item: item.clone(),
-            search_text: transcript.search_text(item),
-        };
+        let stored =
+            |item: &contract::item::Item| StoredItem { item: item.clone(), search_text: transcript.search_text(item) };
         let all = std::mem::take(&mut self.save_all);
         let upserts = if all {
             transcript.iter().map(stored).collect()

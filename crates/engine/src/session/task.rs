@@ -89,6 +89,7 @@ pub struct SessionTask {
     pub(super) hub: Arc<Hub>,
     pub(super) link: Option<Arc<ServerLink>>,
     pub(super) record: SessionRecord,
+    pub(super) saved_record: SessionRecord,
     pub(super) make_codec: Box<dyn Fn() -> Box<dyn protocols::SessionCodec> + Send + Sync>,
     pub(super) fold: Fold,
     pub(super) watchers: HashMap<String, WindowFeed>,
@@ -142,6 +143,11 @@ impl SessionTask {
             tokio::select! {
                 () = cancel.cancelled() => ended = true,
                 command = mailbox.recv() => match command {
+                    Some(Command::Retire { reply }) => {
+                        ended = task.is_unused();
+                        // The asker holds the list of tasks locked and waits.
+                        let _ = reply.send(ended);
+                    }
                     Some(command) => task.command(command).await?,
                     None => ended = true,
                 },
@@ -173,6 +179,7 @@ impl SessionTask {
             news,
             stream: Stream::default(),
             history: History::new(record.synced_updated_at.is_some()),
+            saved_record: record.clone(),
             record,
             cursor,
             position: highest + 1,
@@ -209,7 +216,8 @@ impl SessionTask {
         self.carry_record();
         self.record_elsewhere(effects.elsewhere).await?;
         self.show_outbox(&before.reducer.transcript);
-        self.fallback_at = (!self.fold.reducer.requests.unexplained().is_empty()).then(|| Instant::now() + FALLBACK_AFTER);
+        self.fallback_at =
+            (!self.fold.reducer.requests.unexplained().is_empty()).then(|| Instant::now() + FALLBACK_AFTER);
         self.save_all = true;
         self.save_at.get_or_insert_with(Instant::now);
         for feed in self.watchers.values() {
@@ -271,7 +279,11 @@ impl SessionTask {
     async fn fallbacks(&mut self) -> Result<(), StoreError> {
         let made = self.fold.reducer.make_fallbacks(self.hub.now());
         if !made.is_empty() {
-            tracing::warn!(session_id = self.id.0, requests = made.len(), "the server waits for what no event explained");
+            tracing::warn!(
+                session_id = self.id.0,
+                requests = made.len(),
+                "the server waits for what no event explained"
+            );
             self.read_history();
         }
         Ok(())
@@ -307,6 +319,14 @@ impl SessionTask {
         busy || !self.watchers.is_empty() || !self.in_flight.is_empty() || !self.outbox.is_empty()
     }
 
+    fn is_unused(&self) -> bool {
+        !self.wants_stream()
+            && !self.stream.is_open()
+            && !self.history.is_reading()
+            && self.watchers.is_empty()
+            && self.in_flight.is_empty()
+    }
+
     async fn command(&mut self, command: Command) -> Result<(), StoreError> {
         match command {
             Command::Open { window, feed, reply } => {
@@ -336,6 +356,8 @@ impl SessionTask {
             Command::Waiting { reply } => {
                 answer(reply, Ok(self.fold.reducer.requests.open().cloned().collect()));
             }
+            // Answered by the loop, which alone can end the task.
+            Command::Retire { .. } => {}
             Command::RetryNow => {
                 self.stream.refused = false;
                 self.stream.retry_now();
@@ -366,15 +388,13 @@ impl SessionTask {
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Stopped { result, reply } => self.stopped(result, reply).await?,
-            News::Outcome { result, reply } => {
-                match result {
-                    Ok(sent) => {
-                        self.take_echoes(sent.echoes).await?;
-                        answer(reply, Ok(()));
-                    }
-                    Err(failed) => answer(reply, Err(failed.error)),
+            News::Outcome { result, reply } => match result {
+                Ok(sent) => {
+                    self.take_echoes(sent.echoes).await?;
+                    answer(reply, Ok(()));
                 }
-            }
+                Err(failed) => answer(reply, Err(failed.error)),
+            },
         }
         self.publish(false).await
     }
@@ -452,9 +472,10 @@ impl SessionTask {
 
     fn payload(&self, handle: &str, from: u64, limit: u64) -> Result<PayloadChunk, AppError> {
         let reducer = &self.fold.reducer;
-        let whole = reducer.transcript.payload(handle).or_else(|| reducer.requests.payload(handle)).ok_or_else(|| {
-            AppError::new(ErrorCode::NotFound, "This text is no longer here. Open the session again.")
-        })?;
+        let whole =
+            reducer.transcript.payload(handle).or_else(|| reducer.requests.payload(handle)).ok_or_else(|| {
+                AppError::new(ErrorCode::NotFound, "This text is no longer here. Open the session again.")
+            })?;
         let skip = usize::try_from(from).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(PayloadChunk {

@@ -41,7 +41,14 @@ impl Reducer {
         }
     }
 
-    pub(super) fn thread(&mut self, stamp: Stamp, id: String, name: Option<String>, state: SessionState, created: bool) {
+    pub(super) fn thread(
+        &mut self,
+        stamp: Stamp,
+        id: String,
+        name: Option<String>,
+        state: SessionState,
+        created: bool,
+    ) {
         match self.threads.iter_mut().find(|thread| thread.id == id) {
             Some(thread) => {
                 thread.name = name.clone().or(thread.name.take());

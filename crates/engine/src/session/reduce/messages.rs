@@ -145,7 +145,9 @@ impl Reducer {
     fn is_whole(&self, id: &str) -> bool {
         match self.transcript.get(id).map(|item| &item.body) {
             Some(ItemBody::Message(message)) => message.state != MessageState::Streaming,
-            Some(ItemBody::Tool(tool)) => tool.state != ToolState::Announced || !self.drafts.iter().any(|open| open == id),
+            Some(ItemBody::Tool(tool)) => {
+                tool.state != ToolState::Announced || !self.drafts.iter().any(|open| open == id)
+            }
             Some(ItemBody::Thought(_)) => !self.drafts.iter().any(|open| open == id),
             Some(_) => true,
             None => false,
@@ -179,9 +181,11 @@ fn is_empty_draft(item: &Item) -> bool {
     match &item.body {
         ItemBody::Message(message) => message.parts.is_empty(),
         ItemBody::Thought(thought) => thought.text.text.is_empty(),
-        ItemBody::Tool(_) | ItemBody::Notice(_) | ItemBody::Marker(_) | ItemBody::Artifact(_) | ItemBody::Unknown(_) => {
-            false
-        }
+        ItemBody::Tool(_)
+        | ItemBody::Notice(_)
+        | ItemBody::Marker(_)
+        | ItemBody::Artifact(_)
+        | ItemBody::Unknown(_) => false,
     }
 }
 

@@ -243,7 +243,9 @@ impl RequestBook {
             self.ours.insert(id.to_owned(), ours);
         }
         match self.requests.get_mut(id) {
-            Some(request) if !matches!(request.state, RequestState::Accepted { .. } | RequestState::Elsewhere { .. }) => {
+            Some(request)
+                if !matches!(request.state, RequestState::Accepted { .. } | RequestState::Elsewhere { .. }) =>
+            {
                 request.state = state;
                 true
             }

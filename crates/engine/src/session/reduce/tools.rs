@@ -183,7 +183,8 @@ impl Reducer {
         output: Vec<Part>,
         at: Millis,
     ) {
-        let item = self.requests.get(request).and_then(|known| known.item.clone()).unwrap_or_else(|| request.to_owned());
+        let item =
+            self.requests.get(request).and_then(|known| known.item.clone()).unwrap_or_else(|| request.to_owned());
         let (changed, elsewhere) = self.requests.settled(request, choice, reason.clone(), at);
         if changed {
             self.changes.request(request);
@@ -207,8 +208,7 @@ impl Reducer {
                 tool.state = ToolState::Denied { reason };
             }
             Some(ChoiceKind::Answer | ChoiceKind::ReportError) => {
-                tool.state =
-                    if choice == Some(ChoiceKind::ReportError) { ToolState::Failed } else { ToolState::Done };
+                tool.state = if choice == Some(ChoiceKind::ReportError) { ToolState::Failed } else { ToolState::Done };
                 tool.output = output;
                 tool.ended_at = Some(at);
             }
@@ -230,7 +230,9 @@ impl Reducer {
             .rev()
             .take(OPEN_TOOLS_SOUGHT)
             .filter(|item| match &item.body {
-                ItemBody::Tool(tool) => matches!(tool.state, ToolState::Announced | ToolState::Waiting | ToolState::Running),
+                ItemBody::Tool(tool) => {
+                    matches!(tool.state, ToolState::Announced | ToolState::Waiting | ToolState::Running)
+                }
                 _ => false,
             })
             .map(|item| item.id.clone())

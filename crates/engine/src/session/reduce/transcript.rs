@@ -226,7 +226,8 @@ mod tests {
     fn removing_an_item_forgets_its_long_texts() {
         let mut transcript = Transcript::default();
         let mut unknown = item("u");
-        unknown.body = ItemBody::Unknown(Unknown { what: String::new(), raw: transcript.keep("u#raw".into(), "long", 1) });
+        unknown.body =
+            ItemBody::Unknown(Unknown { what: String::new(), raw: transcript.keep("u#raw".into(), "long", 1) });
         transcript.put(unknown, 0);
         assert!(transcript.payload("u#raw").is_some());
         transcript.remove("u");

@@ -1,0 +1,84 @@
+//! The practice server: a fixed identity, an address and a token that live in memory only.
+
+use contract::{
+    error::{AppError, ErrorCode},
+    server::{PRACTICE_SERVER, ServerId, ServerOptions, ServerState, TokenState},
+    session::SessionId,
+};
+use store::StoredServer;
+
+use super::{Engine, not_found, servers::view};
+use crate::{Secret, server::poll::merged};
+
+impl Engine {
+    /// The practice server runs at this address.
+    ///
+    /// # Errors
+    /// A failing store.
+    pub async fn attach_practice(&self, base_url: String, token: String) -> Result<(), AppError> {
+        let id = ServerId(PRACTICE_SERVER.to_owned());
+        let known = self.hub().store.servers().await?.into_iter().find(|server| server.id == id);
+        let stored = StoredServer {
+            id: id.clone(),
+            name: known.as_ref().map_or_else(|| "Practice".to_owned(), |known| known.name.clone()),
+            base_url,
+            protocol: "managed".to_owned(),
+            options: ServerOptions { dialect: Some("qoder".to_owned()), ..ServerOptions::default() },
+            paused: false,
+            practice: true,
+            token: TokenState::SessionOnly,
+            last_seen_at: known.and_then(|known| known.last_seen_at),
+        };
+        self.hub().store.put_server(stored.clone()).await?;
+        let mut server = view(&stored)?;
+        // Its token is meant to live in memory: nothing to warn about.
+        server.warnings.clear();
+        self.hub().change_servers(|servers| match servers.iter_mut().find(|known| known.id == id) {
+            Some(known) => *known = server,
+            None => servers.push(server),
+        });
+        let token = Secret::pasted(&token);
+        self.locked(&self.inner.practice).clone_from(&token);
+        self.connect(&stored, token).await;
+        Ok(())
+    }
+
+    /// The practice server is switched off.
+    pub async fn detach_practice(&self) {
+        self.locked(&self.inner.practice).take();
+        self.disconnect(&ServerId(PRACTICE_SERVER.to_owned()), ServerState::Off).await;
+    }
+
+    /// The number of a session by its id at its server, read from the server when it is new.
+    ///
+    /// # Errors
+    /// The server's refusal; `NotFound` when it has no such session.
+    pub async fn session_by_remote(&self, server: &ServerId, remote: &str) -> Result<SessionId, AppError> {
+        let hub = self.hub();
+        let known = hub.store.sessions(Some(server.clone())).await?;
+        if let Some(found) = known.iter().find(|session| session.record.remote_id == remote) {
+            return Ok(found.id);
+        }
+        let link = self.link_now(server)?;
+        let ask = link.protocol.read_session(remote).ok_or_else(|| {
+            AppError::new(ErrorCode::Unsupported, "This server cannot be asked for a single session.")
+        })?;
+        let found = link.ask(ask).await?;
+        if found.id != remote {
+            return Err(not_found("session"));
+        }
+        self.keep_session(&link, &found).await
+    }
+
+    /// Keeps a session that the server has just told of, and gives its number.
+    pub(super) async fn keep_session(
+        &self,
+        link: &crate::server::link::ServerLink,
+        remote: &protocols::RemoteSession,
+    ) -> Result<SessionId, AppError> {
+        let record = merged(None, remote, link);
+        let id = self.hub().store.put_session(record.clone()).await?;
+        self.hub().put_row(crate::rows::row_of(id, &record));
+        Ok(id)
+    }
+}

@@ -1,0 +1,458 @@
+//! Servers: added, edited, paused, ordered, removed; their tokens.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use contract::{
+    command::{EditServer, PauseServer, ReorderServers, ReplaceToken, ServerRef},
+    error::{AppError, ErrorCode},
+    probe::{ProbeReport, ServerDraft},
+    server::{Server, ServerId, ServerOptions, ServerState, ServerWarning, TokenState},
+};
+use protocols::{Endpoint, Protocol};
+use sse::client::{Client, ClientOptions};
+use store::StoredServer;
+use tokio::sync::Notify;
+
+use super::{Engine, Linked, not_found};
+use crate::{
+    Secret, ids,
+    server::{
+        address::{is_plain_and_remote, name_of, read_address, written},
+        link::ServerLink,
+        poll::Poll,
+        probe,
+    },
+    session::Command,
+};
+
+/// Headers that carry secrets: they belong in the keyring, not among the options.
+const SECRET_HEADERS: &[&str] = &["authorization", "proxy-authorization", "x-api-key", "cookie", "set-cookie"];
+
+impl Engine {
+    pub(super) fn locked<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        // Every section under these locks is a plain map access.
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn link(&self, server: &ServerId) -> Option<Arc<ServerLink>> {
+        self.locked(&self.inner.links).get(server).map(|linked| Arc::clone(&linked.link))
+    }
+
+    /// The link of a server that is to be spoken to now.
+    pub(super) fn link_now(&self, server: &ServerId) -> Result<Arc<ServerLink>, AppError> {
+        self.link(server).ok_or_else(|| match self.hub().server(server) {
+            Some(_) => AppError::new(ErrorCode::ServerPaused, "This server is paused or off. Switch it on first."),
+            None => not_found("server"),
+        })
+    }
+
+    pub(super) fn nudge_all(&self) {
+        for linked in self.locked(&self.inner.links).values() {
+            linked.nudge.notify_one();
+        }
+    }
+
+    /// The protocol of a server that is not connected, to read its sessions' logs with.
+    pub(super) async fn offline_protocol(&self, server: &ServerId) -> Result<Arc<dyn Protocol>, AppError> {
+        let stored = self.hub().store.servers().await?.into_iter().find(|stored| &stored.id == server);
+        match stored {
+            Some(stored) => protocol_of(&stored),
+            // Its log still reads as what it was; every protocol there is today is this one.
+            None => protocol_named("managed", "http://removed.invalid", ServerOptions::default()),
+        }
+    }
+
+    pub(super) async fn removed_name(&self, server: &ServerId) -> Result<String, AppError> {
+        let names = self.hub().store.server_names().await?;
+        Ok(names.into_iter().find(|(id, ..)| id == server).map_or_else(String::new, |(_, name, _)| name))
+    }
+
+    pub(super) async fn load_servers(&self) -> Result<(), AppError> {
+        let stored = self.hub().store.servers().await?;
+        let mut views = Vec::with_capacity(stored.len());
+        for server in &stored {
+            views.push(view(server)?);
+        }
+        self.hub().change_servers(|servers| *servers = views);
+        for server in stored {
+            if server.paused || server.practice {
+                continue;
+            }
+            let engine = self.clone();
+            // A keyring that waits for a password holds up this server alone.
+            tokio::spawn(async move {
+                let token = engine.read_token(&server).await;
+                engine.connect(&server, token).await;
+            });
+        }
+        Ok(())
+    }
+
+    /// A stored token; what cannot be read is said on the server.
+    async fn read_token(&self, server: &StoredServer) -> Option<Secret> {
+        let found = match server.token {
+            TokenState::None => return None,
+            TokenState::SessionOnly | TokenState::Missing => self.inner.session_only.get_now(&server.id),
+            TokenState::Keyring => match self.hub().credentials.get(&server.id).await {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!(server_id = server.id.0, %error, "the token could not be read");
+                    None
+                }
+            },
+        };
+        let state = if found.is_some() { server.token } else { TokenState::Missing };
+        self.hub().change_server(&server.id, |view| view.token = state);
+        found
+    }
+
+    /// Connects to a server: its list is followed, its sessions may open streams.
+    pub(super) async fn connect(&self, stored: &StoredServer, token: Option<Secret>) {
+        let protocol = match protocol_of(stored) {
+            Ok(protocol) => protocol,
+            Err(error) => {
+                tracing::error!(server_id = stored.id.0, code = ?error.code, "the server cannot be spoken to");
+                return;
+            }
+        };
+        let cap = stored.options.event_cap_bytes.and_then(|cap| usize::try_from(cap).ok());
+        let cap = cap.unwrap_or(sse::frame::DEFAULT_EVENT_CAP);
+        let client = Client::new(ClientOptions { body_cap: cap, ..ClientOptions::default() });
+        let link = Arc::new(ServerLink::new(
+            Arc::clone(self.hub()),
+            stored.id.clone(),
+            stored.name.clone(),
+            protocol,
+            client,
+            cap,
+            token,
+        ));
+        let linked =
+            Linked { link: Arc::clone(&link), nudge: Arc::new(Notify::new()), cancel: self.inner.cancel.child_token() };
+        let poll = Poll {
+            engine: self.clone(),
+            link: Arc::clone(&link),
+            nudge: Arc::clone(&linked.nudge),
+            cancel: linked.cancel.clone(),
+        };
+        let old = self.locked(&self.inner.links).insert(stored.id.clone(), linked);
+        if let Some(old) = old {
+            old.cancel.cancel();
+        }
+        self.hub().change_server(&stored.id, |view| {
+            view.state = ServerState::Checking;
+            view.capabilities = link.protocol.capabilities();
+        });
+        tokio::spawn(poll.run());
+        self.relink_sessions(&stored.id, Some(link)).await;
+        self.wake_unsettled(&stored.id).await;
+    }
+
+    /// Disconnects from a server.
+    pub(super) async fn disconnect(&self, server: &ServerId, state: ServerState) {
+        let old = self.locked(&self.inner.links).remove(server);
+        if let Some(old) = old {
+            old.cancel.cancel();
+        }
+        self.hub().change_server(server, |view| view.state = state);
+        self.relink_sessions(server, None).await;
+    }
+
+    async fn relink_sessions(&self, server: &ServerId, link: Option<Arc<ServerLink>>) {
+        for row in self.hub().rows_of(server) {
+            if let Some(task) = self.running_session(row.id).await {
+                // The task has ended when it cannot be told.
+                let _ = task.tell(Command::Relink { link: link.clone() }).await;
+            }
+        }
+    }
+
+    /// Sessions with something under way get their task now: decisions of a crash, unsent messages, what waits.
+    async fn wake_unsettled(&self, server: &ServerId) {
+        let hub = self.hub();
+        let Ok(sessions) = hub.store.sessions(Some(server.clone())).await else { return };
+        let unsent: Vec<_> = match hub.store.outbox(None).await {
+            Ok(messages) => messages.into_iter().map(|message| message.session).collect(),
+            Err(_) => Vec::new(),
+        };
+        for session in sessions {
+            let pending = self.locked(&self.inner.pending).contains_key(&session.id);
+            if (pending || unsent.contains(&session.id) || session.record.waiting > 0) && session.record.ended.is_none()
+            {
+                // A wake does nothing to a fresh task but make it look at what it has.
+                if let Err(error) = self.tell_session(session.id, Command::Wake).await {
+                    tracing::warn!(session_id = session.id.0, code = ?error.code, "the session could not be taken up");
+                }
+            }
+        }
+    }
+
+    /// Tries an address without saving or changing anything at the server.
+    ///
+    /// # Errors
+    /// None: the report says what failed.
+    pub async fn probe_server(&self, draft: ServerDraft) -> Result<ProbeReport, AppError> {
+        Ok(probe::probe(&draft).await)
+    }
+
+    /// Saves a server and connects.
+    ///
+    /// # Errors
+    /// What the probe or the keyring refused. Nothing is saved then.
+    pub async fn add_server(&self, draft: ServerDraft) -> Result<Server, AppError> {
+        check_options(&draft.options)?;
+        let report = probe::probe(&draft).await;
+        let found = match (report.found, report.error) {
+            (Some(found), _) => found,
+            (None, error) => {
+                return Err(error.unwrap_or_else(|| AppError::new(ErrorCode::WrongProtocol, "No server was found.")));
+            }
+        };
+        let base = read_address(&found.base_url)?;
+        let id = ServerId(ids::random());
+        let token = Secret::pasted(&draft.token);
+        let state = self.keep_token(&id, token.as_ref(), draft.session_only).await?;
+        let options = ServerOptions { dialect: found.dialect, ..draft.options };
+        let name =
+            Some(draft.name.trim()).filter(|name| !name.is_empty()).map_or_else(|| name_of(&base), str::to_owned);
+        let stored = StoredServer {
+            id: id.clone(),
+            name,
+            base_url: written(&base),
+            protocol: found.protocol,
+            options,
+            paused: false,
+            practice: false,
+            token: state,
+            last_seen_at: None,
+        };
+        let mut server = view(&stored)?;
+        if found.unauthenticated {
+            server.warnings.push(ServerWarning::Unauthenticated);
+        }
+        self.hub().store.put_server(stored.clone()).await?;
+        self.hub().change_servers(|servers| servers.push(server));
+        self.connect(&stored, token).await;
+        self.hub().server(&id).ok_or_else(|| not_found("server"))
+    }
+
+    /// Keeps a token where the person wants it.
+    async fn keep_token(
+        &self,
+        id: &ServerId,
+        token: Option<&Secret>,
+        session_only: bool,
+    ) -> Result<TokenState, AppError> {
+        let Some(token) = token else {
+            self.forget_token(id).await;
+            return Ok(TokenState::None);
+        };
+        if session_only {
+            self.inner.session_only.set_now(id, token);
+            return Ok(TokenState::SessionOnly);
+        }
+        self.hub().credentials.set(id, token).await?;
+        // Exactly one place is the authority.
+        self.inner.session_only.delete_now(id);
+        Ok(TokenState::Keyring)
+    }
+
+    async fn forget_token(&self, id: &ServerId) {
+        self.inner.session_only.delete_now(id);
+        if let Err(error) = self.hub().credentials.delete(id).await {
+            tracing::warn!(server_id = id.0, %error, "a token could not be removed from the keyring");
+        }
+    }
+
+    async fn stored(&self, id: &ServerId) -> Result<StoredServer, AppError> {
+        let servers = self.hub().store.servers().await?;
+        servers.into_iter().find(|server| &server.id == id).ok_or_else(|| not_found("server"))
+    }
+
+    /// Saves a changed server, shows it and connects anew.
+    async fn save_and_connect(&self, stored: StoredServer, token: Option<Secret>) -> Result<Server, AppError> {
+        let server = view(&stored)?;
+        self.hub().store.put_server(stored.clone()).await?;
+        let id = stored.id.clone();
+        self.hub().change_server(&id, |view| {
+            let warnings = view.warnings.contains(&ServerWarning::Unauthenticated);
+            *view = Server { last_seen_at: view.last_seen_at, ..server };
+            if warnings && stored.token == TokenState::None {
+                view.warnings.push(ServerWarning::Unauthenticated);
+            }
+        });
+        if stored.paused {
+            self.disconnect(&id, ServerState::Paused).await;
+        } else {
+            self.connect(&stored, token).await;
+        }
+        self.hub().server(&id).ok_or_else(|| not_found("server"))
+    }
+
+    /// Changes a server's name, address, protocol or options. A token belongs to the origin it was given for: with
+    /// another origin it is forgotten.
+    ///
+    /// # Errors
+    /// When the address or an option cannot be used.
+    pub async fn edit_server(&self, edit: EditServer) -> Result<Server, AppError> {
+        check_options(&edit.options)?;
+        let mut stored = self.stored(&edit.server).await?;
+        if stored.practice {
+            return Err(AppError::new(ErrorCode::Unsupported, "The practice server is set up by the app itself."));
+        }
+        let base = read_address(&edit.base_url)?;
+        if is_plain_and_remote(&base) && !edit.options.insecure_accepted {
+            return Err(AppError::new(
+                ErrorCode::InsecureUrl,
+                "This address is plain http: the token and everything else could be read on the way.",
+            ));
+        }
+        let moved = read_address(&stored.base_url).map_or(true, |old| old.origin() != base.origin());
+        let token = if moved {
+            self.forget_token(&stored.id).await;
+            stored.token = if stored.token == TokenState::None { TokenState::None } else { TokenState::Missing };
+            None
+        } else {
+            self.read_token(&stored).await
+        };
+        if !edit.name.trim().is_empty() {
+            edit.name.trim().clone_into(&mut stored.name);
+        }
+        stored.base_url = written(&base);
+        stored.protocol = edit.protocol;
+        stored.options = edit.options;
+        self.save_and_connect(stored, token).await
+    }
+
+    /// Replaces a server's token.
+    ///
+    /// # Errors
+    /// When the keyring refuses it; the old one stays then.
+    pub async fn replace_token(&self, replace: ReplaceToken) -> Result<Server, AppError> {
+        let mut stored = self.stored(&replace.server).await?;
+        let token = Secret::pasted(&replace.token);
+        stored.token = self.keep_token(&stored.id, token.as_ref(), replace.session_only).await?;
+        self.save_and_connect(stored, token).await
+    }
+
+    /// Pauses or resumes a server.
+    ///
+    /// # Errors
+    /// `NotFound`, or a failing store.
+    pub async fn pause_server(&self, pause: PauseServer) -> Result<Server, AppError> {
+        let mut stored = self.stored(&pause.server).await?;
+        stored.paused = pause.paused;
+        let token = if pause.paused { None } else { self.token_now(&stored).await };
+        self.save_and_connect(stored, token).await
+    }
+
+    async fn token_now(&self, stored: &StoredServer) -> Option<Secret> {
+        if stored.practice {
+            return self.locked(&self.inner.practice).clone();
+        }
+        self.read_token(stored).await
+    }
+
+    /// Puts the servers in this order.
+    ///
+    /// # Errors
+    /// A failing store.
+    pub async fn reorder_servers(&self, reorder: ReorderServers) -> Result<(), AppError> {
+        self.hub().store.reorder_servers(reorder.order.clone()).await?;
+        self.hub().change_servers(|servers| {
+            servers.sort_by_key(|server| reorder.order.iter().position(|id| id == &server.id).unwrap_or(usize::MAX));
+        });
+        Ok(())
+    }
+
+    /// Removes a server and its token; its history stays.
+    ///
+    /// # Errors
+    /// A failing store.
+    pub async fn remove_server(&self, which: ServerRef) -> Result<(), AppError> {
+        let stored = self.stored(&which.server).await?;
+        self.disconnect(&stored.id, ServerState::Paused).await;
+        if !stored.practice {
+            self.forget_token(&stored.id).await;
+        }
+        self.hub().store.remove_server(stored.id.clone(), self.hub().now()).await?;
+        for row in self.hub().rows_of(&stored.id) {
+            self.hub().remove_row(row.id);
+        }
+        self.hub().change_servers(|servers| servers.retain(|server| server.id != stored.id));
+        Ok(())
+    }
+
+    /// Reads a server's session list again, now.
+    ///
+    /// # Errors
+    /// When the server is paused or off.
+    pub async fn refresh_server(&self, which: ServerRef) -> Result<(), AppError> {
+        self.link_now(&which.server)?;
+        if let Some(linked) = self.locked(&self.inner.links).get(&which.server) {
+            linked.nudge.notify_one();
+        }
+        Ok(())
+    }
+}
+
+fn protocol_named(id: &str, base: &str, options: ServerOptions) -> Result<Arc<dyn Protocol>, AppError> {
+    let family = protocols::family(id).ok_or_else(|| {
+        AppError::new(ErrorCode::Unsupported, format!("This version of the app does not speak the protocol \"{id}\"."))
+    })?;
+    Ok(family.speak(Endpoint { base: read_address(base)?, options }))
+}
+
+fn protocol_of(stored: &StoredServer) -> Result<Arc<dyn Protocol>, AppError> {
+    protocol_named(&stored.protocol, &stored.base_url, stored.options.clone())
+}
+
+/// A server as the page shows it, before it is contacted.
+pub(super) fn view(stored: &StoredServer) -> Result<Server, AppError> {
+    let mut warnings = Vec::new();
+    if read_address(&stored.base_url).is_ok_and(|url| is_plain_and_remote(&url)) {
+        warnings.push(ServerWarning::PlainHttp);
+    }
+    if Engine::token_warning(stored.token) {
+        warnings.push(ServerWarning::TokenNotStored);
+    }
+    Ok(Server {
+        id: stored.id.clone(),
+        name: stored.name.clone(),
+        base_url: stored.base_url.clone(),
+        protocol: stored.protocol.clone(),
+        options: stored.options.clone(),
+        token: stored.token,
+        paused: stored.paused,
+        practice: stored.practice,
+        state: match (stored.paused, stored.practice) {
+            (true, _) => ServerState::Paused,
+            (false, true) => ServerState::Off,
+            (false, false) => ServerState::Unknown,
+        },
+        capabilities: protocol_of(stored).map(|protocol| protocol.capabilities()).unwrap_or_default(),
+        warnings,
+        last_seen_at: stored.last_seen_at,
+    })
+}
+
+fn check_options(options: &ServerOptions) -> Result<(), AppError> {
+    for header in &options.headers {
+        let name = header.name.trim().to_ascii_lowercase();
+        if SECRET_HEADERS.contains(&name.as_str()) {
+            return Err(AppError::new(
+                ErrorCode::InvalidInput,
+                format!("The header {name} carries a secret: put the token into the token field instead."),
+            ));
+        }
+        let usable = http::HeaderName::try_from(name.as_str()).is_ok()
+            && http::HeaderValue::try_from(header.value.trim()).is_ok();
+        if !usable {
+            return Err(AppError::new(
+                ErrorCode::InvalidInput,
+                format!("\"{}\" cannot be sent as a header.", header.name),
+            ));
+        }
+    }
+    Ok(())
+}
