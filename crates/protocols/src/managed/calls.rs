@@ -11,7 +11,7 @@ use contract::{
     request::{Choice, ChoiceKind, RequestKind},
 };
 
-use super::wire::Fields;
+use super::{ids::Ids, wire::Fields};
 
 /// A call without a result.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Call {
 pub(super) struct Calls {
     open: Vec<Call>,
     /// Calls that have their result.
-    answered: HashSet<String>,
+    answered: Ids,
     /// Requests told of and not settled.
     asked: HashSet<String>,
     /// Requests that were settled, with what was told about it.
@@ -121,7 +121,7 @@ impl Calls {
     ) {
         self.asked.remove(&request);
         if matches!(choice, Some(ChoiceKind::Answer | ChoiceKind::ReportError)) {
-            self.answered.insert(request.clone());
+            self.answered.insert(&request);
             self.open.retain(|call| call.id != request);
         }
         let event_id = event_id.to_owned();
@@ -141,7 +141,7 @@ impl Calls {
     ) -> String {
         let id = self.pair(result, call, name, turn);
         self.open.retain(|open| open.id != id);
-        self.answered.insert(id.clone());
+        self.answered.insert(&id);
         if self.asked.contains(&id) {
             self.settle(id.clone(), None, None, result, Vec::new(), out);
         }

@@ -11,6 +11,7 @@ use contract::{
 };
 
 use super::{
+    ids::Ids,
     parts::{joined, text_part},
     said::{BlockKind, Chunk},
 };
@@ -59,7 +60,7 @@ pub(super) struct Drafts {
     /// Ids of messages that are whole, newest last: a replayed preview must not touch them.
     whole: VecDeque<String>,
     /// Frames of raw messages that were taken in, by message: a frame that comes again appends nothing.
-    chunks: HashMap<String, HashSet<String>>,
+    chunks: HashMap<String, Ids>,
     /// Raw messages that are over.
     over: HashSet<String>,
     /// Raw messages that showed a thought.
@@ -83,20 +84,22 @@ impl Drafts {
     }
 
     /// Text of a preview. A gap in the indexes waits for the whole message.
-    pub(super) fn preview_delta(&mut self, id: String, index: u32, text: String, out: &mut Vec<EventBody>) {
+    /// Returns what to append, and whether the draft begins with it.
+    pub(super) fn preview_delta(&mut self, id: String, index: u32, text: String) -> Option<(EventBody, bool)> {
         let known = self.open.iter().rposition(|draft| draft.id == id);
+        let begins = known.is_none();
         let position = match known {
             Some(position) => position,
-            None if index > 0 || self.whole.contains(&id) || self.lost.contains(&id) => return,
+            None if index > 0 || self.whole.contains(&id) || self.lost.contains(&id) => return None,
             None => {
-                self.preview_start(id.clone(), false, out);
+                let draft = Draft { id: id.clone(), to: AppendTo::Message, texts: Vec::new(), origin: Origin::Preview };
+                self.open.push(draft);
                 self.open.len() - 1
             }
         };
-        let Some(draft) = self.open.get_mut(position) else { return };
-        if append(&mut draft.texts, index, &text) {
-            out.push(EventBody::Append { id, to: draft.to.clone(), part: index, text });
-        }
+        let draft = self.open.get_mut(position)?;
+        append(&mut draft.texts, index, &text)
+            .then(|| (EventBody::Append { id, to: draft.to.clone(), part: index, text }, begins))
     }
 
     /// A flagged chunk: appended to the turn's open draft.
@@ -123,7 +126,7 @@ impl Drafts {
         if self.over.contains(message) {
             return;
         }
-        if !id.is_empty() && !self.chunks.entry(message.to_owned()).or_default().insert(id.to_owned()) {
+        if !id.is_empty() && !self.chunks.entry(message.to_owned()).or_default().insert(id) {
             return;
         }
         match chunk {

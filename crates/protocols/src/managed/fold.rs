@@ -17,6 +17,7 @@ use super::{
     calls::{Announced, Calls, cut_seed},
     dialect::Dialect,
     drafts::Drafts,
+    ids::Ids,
     joined::Replies,
     parse::{Form, Read},
     parts::{text_part, whole},
@@ -53,7 +54,7 @@ pub(super) struct Fold {
     calls: Calls,
     messages: HashMap<String, Asked>,
     /// Events that change the state: they count once.
-    counted: HashSet<String>,
+    counted: Ids,
     /// The last chunks of flagged drafts, with the text before them.
     tails: HashMap<String, String>,
     /// Where each evaluation of a goal began, by goal and iteration.
@@ -77,6 +78,12 @@ impl Told<'_> {
         self.out.push(Event { at: self.at, turn: self.turn.clone(), thread: self.thread.clone(), body });
     }
 
+    /// The frame's last event: takes its turn along instead of copying it.
+    fn push_last(&mut self, body: EventBody) {
+        let (turn, thread) = (self.turn.take(), self.thread.take());
+        self.out.push(Event { at: self.at, turn, thread, body });
+    }
+
     fn extend(&mut self, bodies: Vec<EventBody>) {
         for body in bodies {
             self.push(body);
@@ -96,7 +103,7 @@ impl Fold {
             drafts: Drafts::default(),
             calls: Calls::default(),
             messages: HashMap::new(),
-            counted: HashSet::new(),
+            counted: Ids::default(),
             tails: HashMap::new(),
             evaluations: HashMap::new(),
             children: HashSet::new(),
@@ -159,8 +166,7 @@ impl Fold {
             said.id = format!("frame:{}", seen.position);
         }
         said.thread = self.child(&said);
-        let is_known_reply = self.now.replies.holds(&said.id) || self.now.replies.has_absorbed(&said.id);
-        let is_past = !is_known_reply && self.newest.is_some_and(|newest| seen.position < newest);
+        let is_past = self.newest.is_some_and(|newest| seen.position < newest) && !self.now.replies.holds(&said.id);
         if is_past {
             // Each older page is read forwards; a step back begins another.
             if self.newest_past.is_some_and(|newest| seen.position < newest) {
@@ -183,16 +189,17 @@ impl Fold {
         out: &mut Vec<Event>,
     ) {
         let Some(text) = text else { return };
-        let mut bodies = Vec::with_capacity(1);
-        self.drafts.preview_delta(of, index, text, &mut bodies);
         self.newest = self.newest.max(Some(seen.position));
-        for body in bodies {
-            if matches!(body, EventBody::DraftStarted { .. }) {
-                self.activity("preview", turn.as_deref(), None, out);
-            }
-            let turn = turn.clone().or_else(|| self.now.turns.current().map(str::to_owned));
-            out.push(Event { at: None, turn, thread: None, body });
+        let Some((append, begins)) = self.drafts.preview_delta(of, index, text) else { return };
+        if begins {
+            self.activity("preview", turn.as_deref(), None, out);
         }
+        let turn = turn.or_else(|| self.now.turns.current().map(str::to_owned));
+        if let (true, EventBody::Append { id, to, .. }) = (begins, &append) {
+            let body = EventBody::DraftStarted { id: id.clone(), to: to.clone() };
+            out.push(Event { at: None, turn: turn.clone(), thread: None, body });
+        }
+        out.push(Event { at: None, turn, thread: None, body: append });
     }
 
     /// The sub-agent an event is of; `None` for the session's own.
@@ -209,6 +216,9 @@ impl Fold {
     fn activity(&mut self, id: &str, named: Option<&str>, at: Option<i64>, out: &mut Vec<Event>) {
         let opens = self.state != SessionState::Idle && self.state != SessionState::Ended;
         let starts = self.now.turns.act(id, named, at, opens);
+        if !starts && self.state != SessionState::Rescheduling {
+            return;
+        }
         let turn = self.now.turns.current().map(str::to_owned);
         if (starts || self.state == SessionState::Rescheduling) && self.state != SessionState::Running {
             self.state = SessionState::Running;
@@ -221,7 +231,7 @@ impl Fold {
 
     fn now_event(&mut self, said: Said, seen: Seen, out: &mut Vec<Event>) {
         let Said { at, turn: named, thread, id, is_bare, what } = said;
-        if changes_state(&what) && !self.counted.insert(id.clone()) {
+        if changes_state(&what) && !self.counted.insert(&id) {
             return;
         }
         let is_own = thread.is_none();
@@ -242,8 +252,10 @@ impl Fold {
         if is_own && ends_reply(&what) {
             let mut bodies = Vec::new();
             self.now.replies.end(&mut bodies);
-            let turn = self.now.turns.current().map(str::to_owned);
-            Told { at: None, turn, thread: None, out }.extend(bodies);
+            if !bodies.is_empty() {
+                let turn = self.now.turns.current().map(str::to_owned);
+                Told { at: None, turn, thread: None, out }.extend(bodies);
+            }
         }
         let turn = named.clone().or_else(|| self.now.turns.current().map(str::to_owned));
         let mut told = Told { at, turn, thread, out };
@@ -435,7 +447,7 @@ impl Fold {
                 let mut bodies = Vec::new();
                 let call = self.calls.result(&id, &call, name.as_deref(), told.turn.as_deref(), &mut bodies);
                 told.extend(bodies);
-                told.push(EventBody::ToolResult { id, call, name, output, is_error });
+                told.push_last(EventBody::ToolResult { id, call, name, output, is_error });
             }
             What::GoalSet { goal, description, rubric } => told.push(EventBody::Goal {
                 id,
@@ -508,7 +520,12 @@ impl Fold {
         let mut bodies = Vec::new();
         if let Some(turn) = chunk_of {
             lane.replies.take(id, turn, parts, live, &mut bodies);
-            return told.extend(bodies);
+            let last = bodies.pop();
+            told.extend(bodies);
+            if let Some(last) = last {
+                told.push_last(last);
+            }
+            return;
         }
         if told.thread.is_none() {
             lane.replies.end(&mut bodies);
@@ -523,7 +540,7 @@ impl Fold {
             }
             None => parts,
         };
-        told.push(EventBody::Message {
+        told.push_last(EventBody::Message {
             id,
             replaces: fit.replaces,
             role: Role::Agent,

@@ -5,12 +5,12 @@
 //! field at all as in the page's sample; no draft, no raw message; nothing but itself in between. Text is appended to
 //! the first one's item, so that a long reply costs as much as its text.
 
-use std::collections::HashSet;
-
 use contract::{
     event::{AppendTo, EventBody},
     item::{MessageState, Part, Role},
 };
+
+use super::ids::Ids;
 
 /// A reply that may go on.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ struct Reply {
     /// The first event's id: the item's.
     id: String,
     key: String,
-    members: HashSet<String>,
+    /// How many events it is made of.
+    members: usize,
     parts: Vec<Part>,
     is_streaming: bool,
 }
@@ -27,45 +28,34 @@ struct Reply {
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     open: Option<Reply>,
-    /// Events that are part of a finished reply of several: folding them again must not show them alone.
-    absorbed: HashSet<String>,
+    /// Events that are part of a reply: folding one again must not show it alone.
+    absorbed: Ids,
 }
 
 impl Replies {
     /// A whole `agent.message` that may be a chunk; `key` is its turn. `live`: more may follow.
     pub(super) fn take(&mut self, id: String, key: String, parts: Vec<Part>, live: bool, out: &mut Vec<EventBody>) {
-        if self.absorbed.contains(&id) {
+        if !self.absorbed.insert(&id) {
+            // Only a reply's first and still only event can be told anew.
+            if let Some(reply) = self.open.as_mut().filter(|reply| reply.members == 1 && reply.id == id) {
+                reply.parts = parts;
+                out.push(reply.told(reply.is_streaming));
+            }
             return;
         }
-        if let Some(reply) = &mut self.open {
-            if reply.members.contains(&id) {
-                if reply.members.len() == 1 {
-                    reply.parts = parts;
-                    out.push(reply.told(reply.is_streaming));
-                }
-                return;
-            }
-            if reply.key == key {
-                reply.members.insert(id);
-                reply.go_on(parts, live, out);
-                return;
-            }
+        if let Some(reply) = self.open.as_mut().filter(|reply| reply.key == key) {
+            reply.members += 1;
+            return reply.go_on(parts, live, out);
         }
         self.end(out);
-        let members = HashSet::from([id.clone()]);
-        let reply = Reply { id, key, members, parts, is_streaming: live };
+        let reply = Reply { id, key, members: 1, parts, is_streaming: live };
         out.push(reply.told(live));
         self.open = Some(reply);
     }
 
-    /// Whether this event is part of a finished reply.
-    pub(super) fn has_absorbed(&self, id: &str) -> bool {
-        self.absorbed.contains(id)
-    }
-
-    /// Whether this event is part of the reply that may go on.
+    /// Whether this event is part of a reply.
     pub(super) fn holds(&self, id: &str) -> bool {
-        self.open.as_ref().is_some_and(|reply| reply.members.contains(id))
+        self.absorbed.contains(id)
     }
 
     /// Something else came: the reply is whole.
@@ -73,11 +63,6 @@ impl Replies {
         let Some(reply) = self.open.take() else { return };
         if reply.is_streaming {
             out.push(reply.told(false));
-        }
-        if reply.members.len() > 1 {
-            self.absorbed.extend(reply.members);
-        } else {
-            self.absorbed.insert(reply.id);
         }
     }
 

@@ -10,6 +10,7 @@ mod drafts;
 mod errors;
 mod events;
 mod fold;
+mod ids;
 mod joined;
 mod list;
 mod parse;
