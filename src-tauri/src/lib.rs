@@ -102,19 +102,17 @@ fn assemble<R: Runtime>(builder: Builder<R>, alone: bool) -> Builder<R> {
     } else {
         builder
     };
-    builder
-        .invoke_handler(commands::handler())
-        .on_window_event(|on, event| {
-            let app = on.app_handle();
-            match event {
-                WindowEvent::CloseRequested { api, .. } => {
-                    api.prevent_close();
-                    window::close_requested(app);
-                }
-                WindowEvent::Destroyed => app.state::<Shell>().bridge.unlink(on.label()),
-                _ => {}
+    builder.invoke_handler(commands::handler()).on_window_event(|on, event| {
+        let app = on.app_handle();
+        match event {
+            WindowEvent::CloseRequested { api, .. } => {
+                api.prevent_close();
+                window::close_requested(app);
             }
-        })
+            WindowEvent::Destroyed => app.state::<Shell>().bridge.unlink(on.label()),
+            _ => {}
+        }
+    })
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -184,7 +182,8 @@ fn bus_is_there(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
 #[cfg(unix)]
 async fn end_on_signal<R: Runtime>(app: AppHandle<R>) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return;
     };
     tokio::select! {

@@ -37,7 +37,10 @@ pub fn start(folder: &Path) -> Result<WorkerGuard, Box<dyn std::error::Error>> {
         .build(folder)?;
     let (writer, guard) = tracing_appender::non_blocking(Capped::new(files, today));
     let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
-    tracing_subscriber::registry().with(filter(std::env::var("COUNTERSIGN_LOG").ok().as_deref())).with(lines).try_init()?;
+    tracing_subscriber::registry()
+        .with(filter(std::env::var("COUNTERSIGN_LOG").ok().as_deref()))
+        .with(lines)
+        .try_init()?;
     std::panic::set_hook(Box::new(log_panic));
     Ok(guard)
 }
@@ -161,7 +164,8 @@ mod tests {
 
     #[test]
     fn p46_an_error_of_the_page_keeps_its_kind_and_places_only() {
-        let stack = "render@tauri://localhost/assets/main-3f.js:10:22\ncanary secret text\n    at f (http://x/a.js:1:2)";
+        let stack =
+            "render@tauri://localhost/assets/main-3f.js:10:22\ncanary secret text\n    at f (http://x/a.js:1:2)";
         assert_eq!(
             page_error_places("TypeError: canary is not a function", Some(stack)),
             ("TypeError".to_owned(), vec!["main-3f.js:10:22".to_owned(), "a.js:1:2".to_owned()])

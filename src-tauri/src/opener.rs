@@ -182,7 +182,10 @@ mod tests {
             let error = opened(shown).expect_err(shown);
             assert_eq!(error.code, ErrorCode::LinkRefused, "{shown}");
         }
-        assert_eq!(opened(&format!("https://example.com/{}", "a".repeat(5000))).unwrap_err().code, ErrorCode::LinkRefused);
+        assert_eq!(
+            opened(&format!("https://example.com/{}", "a".repeat(5000))).unwrap_err().code,
+            ErrorCode::LinkRefused
+        );
     }
 
     #[test]

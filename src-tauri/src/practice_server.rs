@@ -105,7 +105,11 @@ async fn own(mut inbox: mpsc::Receiver<Order>, state_file: PathBuf) {
     }
 }
 
-async fn switch_on(engine: &Engine, running: &mut Option<Practice>, state_file: &std::path::Path) -> Result<(), AppError> {
+async fn switch_on(
+    engine: &Engine,
+    running: &mut Option<Practice>,
+    state_file: &std::path::Path,
+) -> Result<(), AppError> {
     if running.is_some() {
         return Ok(());
     }
@@ -118,7 +122,7 @@ async fn switch_on(engine: &Engine, running: &mut Option<Practice>, state_file: 
         ..Config::default()
     };
     let practice = Practice::start(config).await.map_err(failed)?;
-    let attached = engine.attach_practice(practice.base_url().to_owned(), practice.token().to_owned()).await;
+    let attached = engine.attach_practice(practice.base_url(), practice.token().to_owned()).await;
     match attached {
         Ok(()) => *running = Some(practice),
         Err(_) => practice.stop().await,

@@ -122,7 +122,8 @@ fn s10_commands_of_plugins_and_calls_from_elsewhere_are_refused() {
 fn s10_no_commands_result_can_carry_a_token() {
     let generated = own_file("../ui/src/lib/contract/index.ts");
     let table = generated.split_once("export interface Commands {").unwrap().1.split_once("\n}").unwrap().0;
-    let results: Vec<&str> = table.lines().filter_map(|line| line.split_once("result: ")).map(|(_, result)| result).collect();
+    let results: Vec<&str> =
+        table.lines().filter_map(|line| line.split_once("result: ")).map(|(_, result)| result).collect();
     assert_eq!(results.len(), COMMAND_NAMES.len());
     for result in results {
         let name = result.trim_end_matches(" };").trim_start_matches("Array<").trim_end_matches('>');

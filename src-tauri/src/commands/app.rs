@@ -6,7 +6,10 @@ use contract::{
     patch::Overview,
     settings::Preferences,
 };
-use tauri::{AppHandle, Runtime, State, Webview, ipc::{Channel, InvokeResponseBody}};
+use tauri::{
+    AppHandle, Runtime, State, Webview,
+    ipc::{Channel, InvokeResponseBody},
+};
 
 use crate::{logging, shell::Shell, window};
 

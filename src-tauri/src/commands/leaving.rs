@@ -26,6 +26,8 @@ pub async fn copy_text(shell: State<'_, Shell>, args: CopyText) -> Result<(), Ap
 async fn blocking(act: impl FnOnce() -> Result<(), AppError> + Send + 'static) -> Result<(), AppError> {
     match tauri::async_runtime::spawn_blocking(act).await {
         Ok(outcome) => outcome,
-        Err(error) => Err(AppError::new(ErrorCode::Internal, "Something in this app failed.").with_detail(error.to_string())),
+        Err(error) => {
+            Err(AppError::new(ErrorCode::Internal, "Something in this app failed.").with_detail(error.to_string()))
+        }
     }
 }

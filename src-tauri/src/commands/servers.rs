@@ -67,6 +67,9 @@ pub async fn new_session_options(shell: State<'_, Shell>, args: ServerRef) -> Re
 
 /// Creates an environment at the server.
 #[tauri::command]
-pub async fn create_environment(shell: State<'_, Shell>, args: CreateEnvironment) -> Result<NewSessionOptions, AppError> {
+pub async fn create_environment(
+    shell: State<'_, Shell>,
+    args: CreateEnvironment,
+) -> Result<NewSessionOptions, AppError> {
     shell.engine().await?.create_environment(args).await
 }

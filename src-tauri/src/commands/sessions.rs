@@ -2,8 +2,8 @@
 
 use contract::{
     command::{
-        CreateSession, DefineOutcome, LogQuery, QueuedMessageAction, ReadItems, ReadPayload, RenameSession, SendMessage,
-        SessionRef,
+        CreateSession, DefineOutcome, LogQuery, QueuedMessageAction, ReadItems, ReadPayload, RenameSession,
+        SendMessage, SessionRef,
     },
     connection::ConnectionLogRow,
     error::AppError,

@@ -1,0 +1,89 @@
+//! The practice server as a process of its own, so that the app can be killed without it, and steered over HTTP.
+
+use std::process::{ChildStdin, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::{LIMIT, desk::Desk, practice_program, process::Process};
+
+/// A practice server.
+pub struct PracticeServer {
+    process: Process,
+    // The server ends when its input is closed, so that it never outlives a test.
+    _input: Option<ChildStdin>,
+    client: reqwest::Client,
+    control_url: String,
+    /// Its address, as a person would enter it.
+    pub base_url: String,
+    /// Its token.
+    pub token: String,
+    /// The sessions it began with, by the server's ids.
+    pub sessions: Vec<String>,
+}
+
+impl PracticeServer {
+    /// Starts one that plays these scenarios, each in a session, without pauses.
+    ///
+    /// # Errors
+    /// Where it does not listen in time.
+    pub fn start(desk: &Desk, scenarios: &[&str]) -> Result<Self> {
+        let mut command = Command::new(practice_program());
+        command.args(["--pace", "fast", "--heartbeat-ms", "1000"]).stdin(Stdio::piped());
+        for scenario in scenarios {
+            command.args(["--scenario", scenario]);
+        }
+        let (mut process, line) = Process::start_and_read_line(&mut command, "practice", &desk.logs())?;
+        let line: Value = serde_json::from_str(&line)?;
+        let word = |name: &str| Ok::<_, anyhow::Error>(line[name].as_str().context("no address")?.to_owned());
+        Ok(Self {
+            _input: process.input(),
+            process,
+            client: reqwest::Client::builder().no_proxy().timeout(LIMIT).build()?,
+            control_url: word("control_url")?,
+            base_url: word("base_url")?,
+            token: word("token")?,
+            sessions: serde_json::from_value(line["sessions"].clone())?,
+        })
+    }
+
+    /// One control command. Answers what the server says.
+    ///
+    /// # Errors
+    /// Where it refuses.
+    pub async fn control(&self, command: Value) -> Result<Value> {
+        let request = self.client.post(&self.control_url).bearer_auth(&self.token).json(&command);
+        let answer = request.send().await?;
+        let status = answer.status();
+        let body: Value = answer.json().await?;
+        if !status.is_success() {
+            bail!("{command}: {status}: {body}");
+        }
+        Ok(body)
+    }
+
+    /// Waits at the server until something holds, and gives its counters.
+    ///
+    /// # Errors
+    /// Where it does not in time.
+    pub async fn wait(&self, mut what: Value) -> Result<Value> {
+        what["do"] = json!("wait");
+        what["timeout_ms"] = json!(LIMIT.as_millis() as u64);
+        self.control(what).await
+    }
+
+    /// The decisions that arrived, accepted and not repeated.
+    ///
+    /// # Errors
+    /// Where the server is gone.
+    pub async fn decisions(&self) -> Result<Vec<Value>> {
+        let counters = self.control(json!({ "do": "counters" })).await?;
+        let all = counters["decisions"].as_array().cloned().unwrap_or_default();
+        Ok(all.into_iter().filter(|seen| seen["status"].as_u64().is_some_and(|status| status < 300)).collect())
+    }
+
+    /// Ends it, as a crash would.
+    pub fn kill(&mut self) {
+        self.process.end();
+    }
+}

@@ -1,0 +1,122 @@
+//! From a request to a decision and back.
+
+use anyhow::Result;
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use tests::window::{
+    desk::{Desk, Keyring},
+    practice::PracticeServer,
+};
+
+use crate::steps::{connect, open_session, times};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_run_practice_stream_approve_done() -> Result<()> {
+    let desk = Desk::set_up("first_run_practice_stream_approve_done", Keyring::Unlocked)?;
+    let page = desk.open_app().await?;
+    page.find("heading", "Watch your agents. Decide what they may do.").await?;
+    page.click_on("button", "Start practising").await?;
+    page.click_on("button", "Start Add pagination to users API").await?;
+    page.until_text("cursor pagination and make sure the tests still pass").await?;
+    page.until_text("Running the test suite now.").await?;
+    page.until_text("Run this command?").await?;
+    page.until_text("pytest -q tests/users").await?;
+    page.decide("Allow once").await?;
+    page.until_text("All 22 tests pass.").await?;
+    page.until_no_text("Run this command?").await?;
+    assert_eq!(times(&page, "All 22 tests pass.").await?, 1);
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deny_with_a_reason_arrives_at_the_server() -> Result<()> {
+    let desk = Desk::set_up("deny_with_a_reason_arrives_at_the_server", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.until_text("ls -la").await?;
+    page.decide("Deny with a reason…").await?;
+    page.fill("Reason (may be empty)", "not on this machine").await?;
+    page.decide("Deny").await?;
+    server.wait(json!({ "decisions": 1 })).await?;
+    page.until_text("Not done: not on this machine").await?;
+
+    let decisions = server.decisions().await?;
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(decisions[0]["event"]["type"], "user.tool_confirmation");
+    assert_eq!(decisions[0]["event"]["result"], "deny");
+    assert_eq!(decisions[0]["event"]["deny_message"], "not on this machine");
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p03_pending_approval_survives_a_killed_app() -> Result<()> {
+    let desk = Desk::set_up("p03_pending_approval_survives_a_killed_app", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    let before = page.text().await?;
+    page.kill_app()?;
+    assert!(server.decisions().await?.is_empty());
+
+    let page = desk.open_app().await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    assert_eq!(page.look_for("button", "Allow once").await?.len(), 1, "the card is back once");
+    assert_eq!(times(&page, "One command.").await?, before.matches("One command.").count(), "nothing is shown twice");
+    page.decide("Allow once").await?;
+    server.wait(json!({ "decisions": 1 })).await?;
+    page.until_text("Done after the approval.").await?;
+
+    let decisions = server.decisions().await?;
+    assert_eq!(decisions.len(), 1, "the answer arrived once: {decisions:?}");
+    assert_eq!(decisions[0]["event"]["result"], "allow");
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p04_an_answer_lost_on_the_way_is_sent_again_and_counts_once() -> Result<()> {
+    let desk = Desk::set_up("p04_an_answer_lost_on_the_way_is_sent_again_and_counts_once", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    server
+        .control(
+            json!({ "do": "request_fault", "method": "POST", "path": "/events", "times": 1, "act": "lose_answer" }),
+        )
+        .await?;
+    page.decide("Allow once").await?;
+    page.until_text("Done after the approval.").await?;
+    let first_time = server.decisions().await?.into_iter().filter(|seen| seen["repeated"] == false).count();
+    assert_eq!(first_time, 1);
+    assert_eq!(times(&page, "Done after the approval.").await?, 1);
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p07_enter_on_a_fresh_card_decides_nothing() -> Result<()> {
+    let desk = Desk::set_up("p07_enter_on_a_fresh_card_decides_nothing", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    for key in ["Return", "space", "Return"] {
+        desk.xdotool(&["key", key])?;
+    }
+    // A key that the page answers visibly comes last, so everything before it has been handled.
+    page.fill("Message", "typed after the keys").await?;
+    assert_eq!(page.look_for("button", "Allow once").await?.len(), 1, "the card still waits");
+    assert!(server.decisions().await?.is_empty());
+    page.close().await;
+    desk.pass()
+}

@@ -1,0 +1,11 @@
+//! The real window: the built app on a desktop of its own, driven as a person drives it.
+//!
+//! Needs the app (`COUNTERSIGN_APP`) and the practice server (`COUNTERSIGN_PRACTICE`) as built programs.
+
+#![cfg(target_os = "linux")]
+
+mod approval;
+mod connection;
+mod keyring;
+mod shell;
+mod steps;
