@@ -1,0 +1,97 @@
+/** The add/edit form's contents and their checks. Pure. */
+import type { AuthStyle, Header, Server, ServerDraft, ServerOptions } from '$lib/contract';
+
+/** What the fields hold: text as typed. */
+export interface ServerFields {
+  name: string;
+  url: string;
+  token: string;
+  dialect: string;
+  auth: AuthStyle | '';
+  seedCompat: boolean;
+  flushMs: string;
+  capMib: string;
+  headers: string;
+  insecureAccepted: boolean;
+}
+
+export type FieldError =
+  { field: 'url' } | { field: 'flush' } | { field: 'cap' } | { field: 'headers'; line: number };
+
+const MIB = 1024 * 1024;
+
+export function emptyFields(): ServerFields {
+  return {
+    name: '',
+    url: '',
+    token: '',
+    dialect: '',
+    auth: '',
+    seedCompat: false,
+    flushMs: '',
+    capMib: '',
+    headers: '',
+    insecureAccepted: false,
+  };
+}
+
+export function fieldsOf(server: Server): ServerFields {
+  const options = server.options;
+  return {
+    name: server.name,
+    url: server.base_url,
+    token: '',
+    dialect: options.dialect ?? '',
+    auth: options.auth ?? '',
+    seedCompat: options.seed_compat,
+    flushMs: options.delta_flush_interval_ms?.toString() ?? '',
+    capMib: options.event_cap_bytes === null ? '' : String(options.event_cap_bytes / MIB),
+    headers: options.headers.map((header) => `${header.name}: ${header.value}`).join('\n'),
+    insecureAccepted: options.insecure_accepted,
+  };
+}
+
+function wholeNumber(text: string): number | null | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  return /^\d{1,7}$/.test(trimmed) && Number(trimmed) > 0 ? Number(trimmed) : undefined;
+}
+
+/** The options, or the first field that cannot be used. */
+export function readOptions(fields: ServerFields): { options: ServerOptions } | { error: FieldError } {
+  if (fields.url.trim() === '') return { error: { field: 'url' } };
+  const flush = wholeNumber(fields.flushMs);
+  if (flush === undefined) return { error: { field: 'flush' } };
+  const cap = wholeNumber(fields.capMib);
+  if (cap === undefined) return { error: { field: 'cap' } };
+  const headers: Header[] = [];
+  for (const [index, line] of fields.headers.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const match = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*?)\s*$/.exec(line);
+    if (match?.[1] === undefined || match[2] === undefined)
+      return { error: { field: 'headers', line: index + 1 } };
+    headers.push({ name: match[1], value: match[2] });
+  }
+  return {
+    options: {
+      dialect: fields.dialect === '' ? null : fields.dialect,
+      seed_compat: fields.seedCompat,
+      delta_flush_interval_ms: flush,
+      auth: fields.auth === '' ? null : fields.auth,
+      headers,
+      insecure_accepted: fields.insecureAccepted,
+      event_cap_bytes: cap === null ? null : cap * MIB,
+    },
+  };
+}
+
+export function draftOf(fields: ServerFields, options: ServerOptions, sessionOnly: boolean): ServerDraft {
+  return {
+    name: fields.name.trim(),
+    base_url: fields.url.trim(),
+    token: fields.token.trim(),
+    protocol: null,
+    options,
+    session_only: sessionOnly,
+  };
+}
