@@ -14,6 +14,7 @@ CREATE VIRTUAL TABLE items_pairs USING fts5 (
   content = '',
   contentless_delete = 1,
   detail = none,
+  prefix = '1',
   tokenize = 'unicode61 remove_diacritics 0'
 );
 

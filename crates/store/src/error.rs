@@ -152,3 +152,36 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_has_the_code_the_page_acts_on_and_its_cause_as_detail() {
+        let disk = StoreError::file("/x/record.db", io::Error::other("no space"));
+        let closed = StoreError::Closed;
+        let codes = [
+            (StoreError::Locked { path: "l".into() }, ErrorCode::StoreLocked, false),
+            (StoreError::TooNew { found: 9, known: 2 }, ErrorCode::StoreTooNew, false),
+            (StoreError::NoSuchSession(SessionId(1)), ErrorCode::NotFound, false),
+            (StoreError::NoSuchDecision { number: 1 }, ErrorCode::NotFound, false),
+            (
+                StoreError::AlreadyDecided { session: SessionId(1), request: "r".into() },
+                ErrorCode::RequestSettled,
+                false,
+            ),
+            (StoreError::NotAFate { number: 1 }, ErrorCode::Internal, false),
+            (StoreError::Damaged { detail: "d".into() }, ErrorCode::StoreFailed, false),
+            (StoreError::LedgerBroken { number: 3 }, ErrorCode::StoreFailed, false),
+            (closed, ErrorCode::StoreFailed, false),
+            (disk.clone(), ErrorCode::StoreFailed, true),
+            (rusqlite::Error::InvalidQuery.into(), ErrorCode::StoreFailed, true),
+        ];
+        for (error, code, retryable) in codes {
+            let shown = AppError::from(error.clone());
+            assert_eq!((shown.code, shown.retryable), (code, retryable), "{error:?}");
+        }
+        assert_eq!(AppError::from(disk).detail.unwrap(), "cannot use /x/record.db: no space");
+    }
+}

@@ -43,9 +43,9 @@ fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreErr
     let phrase = clean.trim();
     let words: Vec<&str> = phrase.split_whitespace().collect();
     let plan = if words.is_empty() { None } else { Some(Plan::new(&words)) };
-    let found = plan.as_ref().map(|plan| plan.sessions(conn)).transpose()?;
-
     let wanted = query.limit.clamp(1, PAGE) as usize;
+    let places = plan.as_ref().map(|plan| Places::of(conn, plan, query.offset as usize + wanted)).transpose()?;
+
     let mut ids = Vec::new();
     let sql = format!(
         "SELECT s.id, s.title FROM sessions s WHERE ?1 IS NULL OR s.server = ?1 ORDER BY {LAST_ACTIVE} DESC, s.id DESC"
@@ -58,7 +58,10 @@ fn page(conn: &Connection, query: &HistoryQuery) -> Result<HistoryPage, StoreErr
     {
         let id: i64 = row.get(0)?;
         let titled = optional_text(row, 1)?.is_some_and(|title| has_all(&title, &words));
-        if found.as_ref().is_some_and(|found| !titled && !found.contains(&id)) {
+        if let Some(places) = &places
+            && !titled
+            && !places.are_in(conn, id)?
+        {
             continue;
         }
         if skip > 0 {
@@ -116,31 +119,63 @@ fn hit(conn: &Connection, id: SessionId) -> Result<HistoryHit, StoreError> {
 
 /// How the items are found: one table that leads, and texts that are looked at behind it.
 struct Plan {
-    /// From and where, up to the items `i`; `?1` is the expression where there is one.
-    from: &'static str,
-    expression: Option<String>,
+    lead: Lead,
     /// Conditions on `i.search_text`, with their values from `?5` on.
     conditions: String,
     patterns: Vec<String>,
 }
 
-const BY_TRIGRAMS: &str = "items_fts CROSS JOIN items i ON i.id = items_fts.rowid WHERE items_fts MATCH ?1 AND items_fts.rowid BETWEEN ?2 AND ?3";
-const BY_PAIRS: &str = "items_pairs CROSS JOIN items i ON i.id = items_pairs.rowid
-     WHERE items_pairs MATCH ?1 AND items_pairs.rowid BETWEEN ?2 AND ?3";
-const BY_SIGHT: &str = "items i WHERE ?1 IS NULL AND i.id BETWEEN ?2 AND ?3";
+/// The table whose rows are walked, with the expression it is asked.
+enum Lead {
+    Trigrams(String),
+    Pairs(String),
+    Items,
+}
+
+impl Lead {
+    fn table(&self) -> &'static str {
+        match self {
+            Self::Trigrams(_) => "items_fts",
+            Self::Pairs(_) => "items_pairs",
+            Self::Items => "items",
+        }
+    }
+
+    fn expression(&self) -> Option<&str> {
+        match self {
+            Self::Trigrams(expression) | Self::Pairs(expression) => Some(expression),
+            Self::Items => None,
+        }
+    }
+
+    /// Ordered by the leading table's own row number: by the items' SQLite would sort every match first.
+    fn sql(&self, conditions: &str) -> String {
+        let table = self.table();
+        let from = match self {
+            Self::Trigrams(_) | Self::Pairs(_) => {
+                format!("{table} CROSS JOIN items i ON i.id = {table}.rowid WHERE {table} MATCH ?1 AND {table}.rowid")
+            }
+            Self::Items => "items i WHERE ?1 IS NULL AND i.id".to_owned(),
+        };
+        let order = if matches!(self, Self::Items) { "i" } else { table };
+        format!(
+            "SELECT i.id, i.item, i.search_text FROM {from} BETWEEN ?2 AND ?3{conditions} ORDER BY {order}.rowid LIMIT ?4"
+        )
+    }
+}
 
 impl Plan {
     fn new(words: &[&str]) -> Self {
         let (long, short): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.chars().count() >= 3);
         let (pairs, other): (Vec<&str>, Vec<&str>) = short.iter().partition(|word| word.chars().all(is_cjk));
-        let (from, expression, looked_at) = if !long.is_empty() {
-            (BY_TRIGRAMS, Some(all_of(&long, phrase)), short)
+        let (lead, looked_at) = if !long.is_empty() {
+            (Lead::Trigrams(all_of(&long, phrase)), short)
         } else if !pairs.is_empty() {
-            (BY_PAIRS, Some(all_of(&pairs, pair)), other)
+            (Lead::Pairs(all_of(&pairs, pair)), other)
         } else {
-            (BY_SIGHT, None, other)
+            (Lead::Items, other)
         };
-        let mut plan = Self { from, expression, conditions: String::new(), patterns: Vec::new() };
+        let mut plan = Self { lead, conditions: String::new(), patterns: Vec::new() };
         for word in looked_at {
             plan.look_at(word);
         }
@@ -167,25 +202,11 @@ impl Plan {
         limit: u32,
         read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let sql =
-            format!("SELECT i.id, i.item, i.search_text FROM {}{} ORDER BY 1 LIMIT ?4", self.from, self.conditions);
-        let mut values: Vec<Value> =
-            vec![self.expression.clone().into(), range.0.into(), range.1.into(), i64::from(limit).into()];
+        let sql = self.lead.sql(&self.conditions);
+        let expression = self.lead.expression().map(str::to_owned);
+        let mut values: Vec<Value> = vec![expression.into(), range.0.into(), range.1.into(), i64::from(limit).into()];
         values.extend(self.patterns.iter().cloned().map(Value::from));
         conn.prepare_cached(&sql)?.query_and_then(params_from_iter(values), read)?.collect()
-    }
-
-    /// Every session with a match: from one match straight to the next session's first row, however many there are
-    /// between.
-    fn sessions(&self, conn: &Connection) -> Result<HashSet<i64>, StoreError> {
-        let mut found = HashSet::new();
-        let mut from = 0;
-        while let Some(id) = self.matches(conn, (from, i64::MAX), 1, |row| Ok(row.get::<_, i64>(0)?))?.pop() {
-            let session = id >> SESSION_SHIFT;
-            found.insert(session);
-            from = (session + 1) << SESSION_SHIFT;
-        }
-        Ok(found)
     }
 
     fn places(
@@ -195,9 +216,51 @@ impl Plan {
         phrase: &str,
         words: &[&str],
     ) -> Result<Vec<HistoryPlace>, StoreError> {
-        let range = (session << SESSION_SHIFT, ((session + 1) << SESSION_SHIFT) - 1);
-        self.matches(conn, range, PLACES, |row| Ok(place(Some(text(row, 1)?), &text(row, 2)?, phrase, words)))
+        self.matches(conn, rows_of(session), PLACES, |row| {
+            Ok(place(Some(text(row, 1)?), &text(row, 2)?, phrase, words))
+        })
     }
+}
+
+/// Which sessions have a match in an item.
+enum Places<'a> {
+    /// These, and no others.
+    Sessions(HashSet<i64>),
+    /// So many that each is looked at when its turn comes.
+    Many(&'a Plan),
+}
+
+impl<'a> Places<'a> {
+    /// Collects the sessions: from one match straight to the next session's first row, however many matches are
+    /// between. A word that is in many sessions fills the page after a few of them, so collecting stops at the
+    /// number of steps which is best when nothing is known of the word: √(rows wanted × sessions).
+    fn of(conn: &Connection, plan: &'a Plan, wanted: usize) -> Result<Self, StoreError> {
+        let sessions: u32 = conn.prepare_cached("SELECT count(*) FROM sessions")?.query_row([], |row| row.get(0))?;
+        let budget = (sessions as usize).saturating_mul(wanted).isqrt().max(64);
+        let mut found = HashSet::new();
+        let mut from = 0;
+        while let Some(id) = plan.matches(conn, (from, i64::MAX), 1, |row| Ok(row.get::<_, i64>(0)?))?.pop() {
+            if found.len() >= budget {
+                return Ok(Self::Many(plan));
+            }
+            let session = id >> SESSION_SHIFT;
+            found.insert(session);
+            from = (session + 1) << SESSION_SHIFT;
+        }
+        Ok(Self::Sessions(found))
+    }
+
+    fn are_in(&self, conn: &Connection, session: i64) -> Result<bool, StoreError> {
+        match self {
+            Self::Sessions(found) => Ok(found.contains(&session)),
+            Self::Many(plan) => Ok(!plan.matches(conn, rows_of(session), 1, |_| Ok(()))?.is_empty()),
+        }
+    }
+}
+
+/// The items' row numbers of a session.
+fn rows_of(session: i64) -> (i64, i64) {
+    (session << SESSION_SHIFT, ((session + 1) << SESSION_SHIFT) - 1)
 }
 
 fn all_of(words: &[&str], form: impl Fn(&str) -> String) -> String {

@@ -181,3 +181,34 @@ async fn the_index_goes_on_where_it_was_after_a_restart() {
     assert_eq!(store.index_step(9).await.unwrap(), 0);
     assert_eq!(titles(&store, "even").await, ["a"]);
 }
+
+#[tokio::test]
+async fn a_word_of_very_many_sessions_is_paged_without_loss_or_doubling() {
+    let scratch = Scratch::new();
+    let store = scratch.open();
+    let mut expected = Vec::new();
+    for n in 0..300 {
+        let mut record = session(&n.to_string());
+        record.last_event_at = Some(10_000 - n);
+        let id = store.put_session(record).await.unwrap();
+        let text = if n % 4 == 3 { "hay" } else { "needle in it" };
+        store.save_items(id, save(vec![item("i", 1, text)])).await.unwrap();
+        if n % 4 != 3 {
+            expected.push(id);
+        }
+    }
+    while store.index_step(100).await.unwrap() > 0 {}
+    for word in ["needle", "in"] {
+        let mut found = Vec::new();
+        loop {
+            let offset = u32::try_from(found.len()).unwrap();
+            let query = HistoryQuery { text: word.into(), offset, limit: 7, server: None };
+            let page = store.search(query).await.unwrap();
+            found.extend(page.hits.iter().map(|hit| hit.row.id));
+            if !page.more {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}
