@@ -1,4 +1,5 @@
-//! How many 200-byte events a second one thread splits and parses: `cargo run --release -p sse --example split_rate`.
+//! How many 200-byte events a second one thread splits and parses, and how long one large event takes:
+//! `cargo run --release -p sse --example split_rate`.
 
 use std::{hint::black_box, time::Instant};
 
@@ -36,5 +37,19 @@ fn main() {
             best = best.min(start.elapsed().as_secs_f64());
         }
         println!("chunks of {case}: {:.0} events/s", EVENTS as f64 / best);
+    }
+    let one_line = [b"data: ".as_slice(), &vec![b'x'; 20_000_000], b"\n\n"].concat();
+    let many_lines = [b"data: 0123456789\n".repeat(20_000_000 / 17).as_slice(), b"\n"].concat();
+    for (case, event) in [("one line", one_line), ("many lines", many_lines)] {
+        let mut splitter = Splitter::default();
+        let mut pieces = Vec::new();
+        let start = Instant::now();
+        for bytes in event.chunks(16 * 1024) {
+            if splitter.push(bytes, &mut pieces).is_err() {
+                return;
+            }
+        }
+        assert_eq!(black_box(&pieces).len(), 1);
+        println!("one event of 20 MB, {case}: {} ms", start.elapsed().as_millis());
     }
 }

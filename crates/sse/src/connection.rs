@@ -6,22 +6,20 @@
 //! receiver has committed and given back through [`CommittedCursor`], never one that was only read.
 
 mod activity;
+mod messages;
+mod spec;
 mod wake;
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use bytes::Bytes;
-use contract::{
-    Millis,
-    connection::{ConnectionCause, ConnectionLogKind, ConnectionLogRow, ConnectionState},
-    wire::Cursor,
-};
+use contract::connection::{ConnectionCause, ConnectionLogKind, ConnectionLogRow};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
+
+pub use self::{
+    messages::{Command, Link},
+    spec::{CommittedCursor, ConnectionSpec, Limits, RequestSource, WordsSource, plain_words},
+};
 
 use self::{
     activity::{Activity, Happened, Read, Reading},
@@ -30,146 +28,12 @@ use self::{
 use crate::{
     client::{OpenError, Opener},
     clock::Clock,
-    frame::{DEFAULT_EVENT_CAP, Piece},
+    frame::Piece,
     reconnect::{Input, Order, Reconnect, Step, Stop},
 };
 
 /// How much is read before a batch is handed on (bytes).
 pub const BATCH: usize = 256 * 1024;
-
-/// How many characters of a refusal are kept as the server's words.
-const WORDS_KEPT: usize = 500;
-
-/// Makes the request that opens the stream, with the committed cursor and whatever token is current.
-pub type RequestSource = Arc<dyn Fn(Option<Cursor>) -> http::Request<Bytes> + Send + Sync>;
-
-/// Finds the server's words in a refusal.
-pub type WordsSource = Arc<dyn Fn(&http::Response<Bytes>) -> String + Send + Sync>;
-
-/// What is to be connected, and how.
-#[derive(Clone)]
-pub struct ConnectionSpec {
-    /// Makes the request of each try.
-    pub request: RequestSource,
-    /// Finds the server's words in a refusal: [`plain_words`] where the protocol knows nothing better.
-    pub words: WordsSource,
-    /// Whether the stream can be left and taken up again. Where not, it is opened once and never cut by us.
-    pub reattach: bool,
-    /// Its limits.
-    pub limits: Limits,
-    /// Where the receiver leaves the cursor it has committed.
-    pub cursor: CommittedCursor,
-}
-
-impl fmt::Debug for ConnectionSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionSpec")
-            .field("reattach", &self.reattach)
-            .field("limits", &self.limits)
-            .field("cursor", &self.cursor)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The limits of one stream.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// The cap on one event and one line (bytes).
-    pub event_cap: usize,
-    /// How long the server may take to answer. `None` where giving up would lose work.
-    pub answer: Option<Duration>,
-    /// How long no byte may come; `None` = for ever. [`Command::Activity`] changes it.
-    pub silence: Option<Duration>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { event_cap: DEFAULT_EVENT_CAP, answer: Some(Duration::from_secs(30)), silence: None }
-    }
-}
-
-/// The cursor that the receiver has committed. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct CommittedCursor(Arc<Mutex<Option<Cursor>>>);
-
-impl CommittedCursor {
-    /// A cell that holds what was committed before.
-    pub fn new(cursor: Option<Cursor>) -> Self {
-        Self(Arc::new(Mutex::new(cursor)))
-    }
-
-    /// The committed cursor.
-    pub fn get(&self) -> Option<Cursor> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Says what has been committed; `None` starts from the beginning.
-    pub fn set(&self, cursor: Option<Cursor>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
-    }
-}
-
-/// What the owner tells the connection. To close it, cancel its token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// The person pressed Retry now.
-    RetryNow,
-    /// The computer woke up, or the network changed.
-    Wake,
-    /// The server is paused or off.
-    Pause,
-    /// The server is wanted again.
-    Resume,
-    /// The request factory has a new token.
-    NewToken,
-    /// A terminal event was read: the stream has ended for good.
-    Terminal,
-    /// Whether a turn runs, and how long no byte may come in that state (`None` = for ever).
-    Activity {
-        /// A turn runs.
-        running: bool,
-        /// The limit on silence.
-        silence: Option<Duration>,
-    },
-}
-
-/// What the connection reports.
-#[derive(Debug)]
-pub enum Link {
-    /// The state has changed.
-    State(ConnectionState),
-    /// A line for the connection log.
-    Log(ConnectionLogRow),
-    /// The server has accepted; batches follow.
-    Opened,
-    /// The pieces of one read, in order.
-    Batch {
-        /// The pieces; never empty.
-        pieces: Vec<Piece>,
-        /// When they were read.
-        received_at: Millis,
-    },
-    /// The server refused with a status. Follows no [`Link::Opened`]; the state tells what becomes of it.
-    Refused(http::Response<Bytes>),
-    /// No byte for this long on a stream that is never cut; said again after each further limit.
-    Quiet {
-        /// Since the last byte.
-        silent_for: Duration,
-    },
-    /// What [`Link::Opened`] began is over.
-    Closed {
-        /// Why; `None` where we closed it.
-        cause: Option<ConnectionCause>,
-        /// The bytes of an unfinished block at its end, which was dropped.
-        dropped_bytes: u64,
-    },
-}
-
-/// The words of a refusal as they came, shortened, in one line.
-pub fn plain_words(response: &http::Response<Bytes>) -> String {
-    let text = String::from_utf8_lossy(response.body());
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS_KEPT).collect()
-}
 
 /// The task of one stream.
 pub struct Connection {

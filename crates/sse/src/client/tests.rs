@@ -307,8 +307,15 @@ async fn p_46_no_token_in_any_error_debug_text_or_log() {
     let broken = Site::text("").await;
     let nobody = nobody_listens().await;
     let mut texts = String::new();
-    let proxied = Client::new(options(ProxyChoice::Fixed(format!("http://user:canary@{nobody}"))));
-    for client in [client(), proxied] {
+    let proxied = |proxy: SocketAddr| Client::new(options(ProxyChoice::Fixed(format!("http://user:canary@{proxy}"))));
+    for client in [proxied(echo.address), proxied(nobody)] {
+        for url in ["http://example.test/?token=canary", "https://example.test/?token=canary"] {
+            let error = client.open(get(url), None).await.err().unwrap();
+            write!(texts, "{error} {error:?} {error:#?}").unwrap();
+        }
+    }
+    assert!(echo.seen()[0].contains("Bearer canary"), "the proxy was not asked");
+    for client in [client(), proxied(nobody)] {
         write!(texts, "{client:?}").unwrap();
         for address in [echo.address, html.address, away.address, broken.address, nobody] {
             for scheme in ["http", "https"] {

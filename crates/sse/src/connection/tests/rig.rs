@@ -2,10 +2,19 @@
 
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
 };
 
-use contract::wire::Frame;
+use bytes::Bytes;
+use contract::{
+    Millis,
+    connection::ConnectionState,
+    wire::{Cursor, Frame},
+};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::{task::JoinHandle, time::timeout};
 
