@@ -17,10 +17,7 @@ use std::{
     time::Duration,
 };
 
-use contract::{
-    patch::{Batch, OverviewChange, Patch},
-    settings::StartNotice,
-};
+use contract::patch::{Batch, Patch};
 use tauri::async_runtime::JoinHandle;
 
 /// The least time between two batches: half a frame of the screen. Nobody sees it, and a flood of small states is
@@ -44,33 +41,38 @@ struct Link {
     sent: Arc<AtomicU64>,
 }
 
+/// Hands a batch to a window; `false` = the window is gone.
+pub type Deliver = Box<dyn Fn(String) -> bool + Send>;
+
 /// Every window's link to the engine's patches.
 #[derive(Default)]
 pub struct Bridge {
+    waiting: Mutex<HashMap<String, Deliver>>,
     links: Mutex<HashMap<String, Link>>,
-    notices: Vec<StartNotice>,
 }
 
 impl Bridge {
-    /// A bridge that adds the shell's own notices to the app's facts.
-    #[must_use]
-    pub fn new(notices: Vec<StartNotice>) -> Self {
-        Self { links: Mutex::default(), notices }
+    /// Keeps a window's channel until there is an engine to link it to.
+    pub fn offer(&self, window: &str, send: Deliver) {
+        lock(&self.waiting).insert(window.to_owned(), send);
     }
 
-    /// Sends a window's patches through `send` until it says no. A link the window had before ends: a page that was
-    /// loaded again starts at 1.
-    pub fn link(&self, window: &str, feed: impl Feed, send: impl Fn(String) -> bool + Send + 'static) {
+    /// Links a window that waits for it: its patches go through the channel it offered, until that is closed. A link
+    /// it had before ends: a page that was loaded again starts at 1. Comes before the overview that patches build on.
+    pub fn link<F: Feed>(&self, window: &str, feed: impl FnOnce() -> F) {
+        let Some(send) = lock(&self.waiting).remove(window) else { return };
+        let feed = feed();
         let sent = Arc::new(AtomicU64::new(0));
-        let task = tauri::async_runtime::spawn(pump(feed, send, sent.clone(), self.notices.clone()));
-        if let Some(before) = self.links().insert(window.to_owned(), Link { task, sent }) {
+        let task = tauri::async_runtime::spawn(pump(feed, send, sent.clone()));
+        if let Some(before) = lock(&self.links).insert(window.to_owned(), Link { task, sent }) {
             before.task.abort();
         }
     }
 
     /// Ends a window's link.
     pub fn unlink(&self, window: &str) {
-        if let Some(link) = self.links().remove(window) {
+        lock(&self.waiting).remove(window);
+        if let Some(link) = lock(&self.links).remove(window) {
             link.task.abort();
         }
     }
@@ -78,28 +80,16 @@ impl Bridge {
     /// The number of the last batch a window was sent.
     #[must_use]
     pub fn last_batch(&self, window: &str) -> u64 {
-        self.links().get(window).map_or(0, |link| link.sent.load(Ordering::SeqCst))
-    }
-
-    /// The shell's own notices: what the engine cannot know.
-    #[must_use]
-    pub fn notices(&self) -> &[StartNotice] {
-        &self.notices
-    }
-
-    fn links(&self) -> MutexGuard<'_, HashMap<String, Link>> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.links).get(window).map_or(0, |link| link.sent.load(Ordering::SeqCst))
     }
 }
 
-async fn pump(
-    mut feed: impl Feed,
-    send: impl Fn(String) -> bool + Send,
-    sent: Arc<AtomicU64>,
-    notices: Vec<StartNotice>,
-) {
-    while let Some(mut patches) = feed.next().await {
-        patches.iter_mut().for_each(|patch| add_notices(patch, &notices));
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn pump(mut feed: impl Feed, send: impl Fn(String) -> bool + Send, sent: Arc<AtomicU64>) {
+    while let Some(patches) = feed.next().await {
         // Counted before it goes: an overview made meanwhile must not name a smaller number than the page saw. A batch
         // that cannot be written uses its number up too, so that the page sees the hole.
         let number = sent.fetch_add(1, Ordering::SeqCst) + 1;
@@ -115,15 +105,9 @@ async fn pump(
     }
 }
 
-fn add_notices(patch: &mut Patch, notices: &[StartNotice]) {
-    if let Patch::Overview { change: OverviewChange::Facts { facts } } = patch {
-        facts.notices.extend_from_slice(notices);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use contract::settings::{AppFacts, KeyringState, Preferences};
+    use contract::{patch::OverviewChange, session::SessionId};
     use pretty_assertions::assert_eq;
     use serde_json::Value;
     use tokio::{sync::mpsc, time::Instant};
@@ -136,15 +120,8 @@ mod tests {
         }
     }
 
-    fn facts() -> Patch {
-        let facts = AppFacts {
-            version: "1".into(),
-            os: "linux".into(),
-            preferences: Preferences::default(),
-            keyring: KeyringState::Ready,
-            notices: Vec::new(),
-        };
-        Patch::Overview { change: OverviewChange::Facts { facts } }
+    fn gone() -> Patch {
+        Patch::Overview { change: OverviewChange::SessionGone { session: SessionId(1) } }
     }
 
     struct Page {
@@ -152,20 +129,20 @@ mod tests {
         batches: mpsc::UnboundedReceiver<Value>,
     }
 
-    fn page(notices: Vec<StartNotice>) -> Page {
+    fn page() -> Page {
         let (patches, feed) = mpsc::channel(1);
         let (seen, batches) = mpsc::unbounded_channel();
         let send = move |json: String| seen.send(serde_json::from_str(&json).unwrap()).is_ok();
-        tokio::spawn(pump(feed, send, Arc::default(), notices));
+        tokio::spawn(pump(feed, send, Arc::default()));
         Page { patches, batches }
     }
 
     #[tokio::test(start_paused = true)]
     async fn batches_are_numbered_from_one_and_a_flood_stays_in_the_feed() {
-        let mut page = page(Vec::new());
+        let mut page = page();
         let begin = Instant::now();
         for _ in 0..100 {
-            page.patches.send(vec![facts()]).await.unwrap();
+            page.patches.send(vec![gone()]).await.unwrap();
         }
         assert!(begin.elapsed() >= GAP * 98, "the feed was emptied faster than the page may be sent to");
         drop(page.patches);
@@ -177,27 +154,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_first_batch_after_a_quiet_moment_goes_at_once() {
-        let mut page = page(Vec::new());
+        let mut page = page();
         tokio::time::sleep(Duration::from_secs(1)).await;
         let begin = Instant::now();
-        page.patches.send(vec![facts()]).await.unwrap();
+        page.patches.send(vec![gone()]).await.unwrap();
         page.batches.recv().await.unwrap();
         assert_eq!(begin.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_closed_page_ends_the_pump() {
-        let page = page(Vec::new());
+        let page = page();
         drop(page.batches);
-        page.patches.send(vec![facts()]).await.unwrap();
+        page.patches.send(vec![gone()]).await.unwrap();
         page.patches.closed().await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn changed_facts_keep_the_shells_own_notices() {
-        let mut page = page(vec![StartNotice::PlainRenderer]);
-        page.patches.send(vec![facts()]).await.unwrap();
-        let batch = page.batches.recv().await.unwrap();
-        assert_eq!(batch["patches"][0]["change"]["facts"]["notices"][0]["kind"], "plain_renderer");
     }
 }

@@ -18,7 +18,7 @@ mod watchdog;
 #[cfg(test)]
 mod tests;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use contract::settings::StartNotice;
 use tauri::{App, AppHandle, Builder, Context, Manager, RunEvent, Runtime, WindowEvent};
@@ -33,6 +33,9 @@ use crate::{
 
 /// An instance that is going away keeps its name a moment longer than its window: this often a start tries again.
 const ATTEMPTS: u32 = 5;
+
+/// How long one call of the keyring may take: a locked one may show a dialog of its own and wait for the person.
+const KEYRING_LIMIT: Duration = Duration::from_secs(20);
 
 /// What the app is made of: configuration, page, permissions.
 pub fn context<R: Runtime>() -> Context<R> {
@@ -62,7 +65,7 @@ pub fn run() -> ExitCode {
 /// The usual cause is another instance on its way out, which holds its name but answers no more.
 fn could_not_build(error: &tauri::Error, attempt: u32) -> ExitCode {
     if attempt < ATTEMPTS {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         let failed = linux_webkit::start_again(ATTEMPT, &(attempt + 1).to_string());
         eprintln!("countersign: could not start again: {failed}");
     }
@@ -109,7 +112,7 @@ fn assemble<R: Runtime>(builder: Builder<R>, alone: bool) -> Builder<R> {
                 api.prevent_close();
                 window::close_requested(app);
             }
-            WindowEvent::Destroyed => app.state::<Shell>().bridge.unlink(on.label()),
+            WindowEvent::Destroyed => app.state::<Shell>().forget_window(on.label()),
             _ => {}
         }
     })
@@ -144,12 +147,12 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
     } else {
         Vec::new()
     };
-    let credentials = launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new()));
+    let credentials =
+        launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new(KEYRING_LIMIT)));
     app.manage(Shell::start(Parts {
-        setup: Setup { data_dir, credentials, preferences, version },
+        setup: Setup { data_dir, credentials, preferences, version, notices },
         opener,
         page: page.clone(),
-        notices,
         can_come_back: !launch.driven && bus_is_there(|name| std::env::var_os(name)),
     }));
     window::open(&handle)?;

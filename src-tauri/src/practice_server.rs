@@ -84,10 +84,11 @@ async fn own(mut inbox: mpsc::Receiver<Order>, state_file: PathBuf) {
                 let _ = done.send(switch_on(&engine, &mut running, &state_file).await);
             }
             Order::Switch { engine, on: false, done } => {
-                let _ = done.send(engine.detach_practice().await);
+                engine.detach_practice().await;
                 if let Some(practice) = running.take() {
                     practice.stop().await;
                 }
+                let _ = done.send(Ok(()));
             }
             Order::Start { scenario, done } => {
                 let _ = done.send(match &running {

@@ -6,7 +6,10 @@
 
 use std::{
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -48,6 +51,7 @@ pub struct Shell {
     pub can_come_back: bool,
     setup: Setup,
     engine: Arc<watch::Sender<Starting>>,
+    told: AtomicBool,
 }
 
 /// How the engine is set up, kept for another try.
@@ -61,6 +65,8 @@ pub struct Setup {
     pub preferences: Arc<dyn PreferencesStore>,
     /// This app's version.
     pub version: String,
+    /// What only the shell knows of this start and the person must be told.
+    pub notices: Vec<StartNotice>,
 }
 
 impl Setup {
@@ -84,8 +90,6 @@ pub struct Parts {
     pub opener: Opener,
     /// The page's state.
     pub page: Page,
-    /// The shell's own notices.
-    pub notices: Vec<StartNotice>,
     /// See [`Shell::can_come_back`].
     pub can_come_back: bool,
 }
@@ -98,7 +102,7 @@ impl Shell {
         let practice = PracticeServer::new(parts.setup.data_dir.join("practice.jsonl"));
         tauri::async_runtime::spawn(start_engine(parts.setup.clone(), practice.clone(), engine.clone()));
         Self {
-            bridge: Bridge::new(parts.notices),
+            bridge: Bridge::default(),
             practice,
             preferences: parts.setup.preferences.clone(),
             clipboard: Clipboard::default(),
@@ -107,21 +111,7 @@ impl Shell {
             can_come_back: parts.can_come_back,
             setup: parts.setup,
             engine,
-        }
-    }
-
-    /// Tries again to start an engine that could not. The cause may have gone: the other copy of the app has ended.
-    pub fn start_again(&self) {
-        let failed = self.engine.send_if_modified(|engine| {
-            let failed = matches!(engine, Some(Err(_)));
-            if failed {
-                *engine = None;
-            }
-            failed
-        });
-        if failed {
-            let (setup, practice, engine) = (self.setup.clone(), self.practice.clone(), self.engine.clone());
-            tauri::async_runtime::spawn(start_engine(setup, practice, engine));
+            told: AtomicBool::new(false),
         }
     }
 
@@ -138,6 +128,30 @@ impl Shell {
         }
     }
 
+    /// The engine, once it is up; where its failure was told before, after another try. The cause may have gone: the
+    /// other copy of the app has ended.
+    ///
+    /// # Errors
+    /// Why it could not start.
+    pub async fn engine_or_again(&self) -> Result<Engine, AppError> {
+        let first = self.engine().await;
+        if first.is_ok() || !self.told.swap(true, Ordering::SeqCst) {
+            return first;
+        }
+        let failed = self.engine.send_if_modified(|engine| {
+            let failed = matches!(engine, Some(Err(_)));
+            if failed {
+                *engine = None;
+            }
+            failed
+        });
+        if failed {
+            let (setup, practice, engine) = (self.setup.clone(), self.practice.clone(), self.engine.clone());
+            tauri::async_runtime::spawn(start_engine(setup, practice, engine));
+        }
+        self.engine().await
+    }
+
     /// What closing the window would leave behind.
     #[must_use]
     pub fn close_asked(&self) -> CloseAsked {
@@ -147,6 +161,14 @@ impl Shell {
                 CloseAsked { live: live.count, harmless: live.harmless }
             }
             Some(Err(_)) | None => CloseAsked { live: 0, harmless: true },
+        }
+    }
+
+    /// A window is gone: nothing is kept for it any more.
+    pub fn forget_window(&self, window: &str) {
+        self.bridge.unlink(window);
+        if let Some(Ok(engine)) = &*self.engine.borrow() {
+            engine.detach_window(window);
         }
     }
 
@@ -177,10 +199,12 @@ impl Shell {
 async fn start_engine(setup: Setup, practice: PracticeServer, set: Arc<watch::Sender<Starting>>) {
     let began = Instant::now();
     let practice_on = setup.preferences.load().practice_on;
+    let notices = setup.notices.clone();
     let started = Engine::start(setup.config()).await;
     match &started {
         Ok(engine) => {
             tracing::info!(took_ms = millis(began.elapsed()), "engine started");
+            notices.into_iter().for_each(|notice| engine.add_notice(notice));
             if practice_on && let Err(error) = practice.switch(engine, true).await {
                 tracing::warn!(code = ?error.code, "the practice server did not start");
             }

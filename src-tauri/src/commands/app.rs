@@ -1,7 +1,7 @@
 //! The app itself: its patches, its preferences, its window.
 
 use contract::{
-    command::{CloseWindow, PageError},
+    command::{CloseWindow, NoArgs, PageError},
     error::AppError,
     patch::Overview,
     settings::Preferences,
@@ -13,30 +13,31 @@ use tauri::{
 
 use crate::{logging, shell::Shell, window};
 
-/// Links this window to the engine's patches: `contract::patch::Batch`es, written as JSON patch by patch.
+/// Links this window to the engine's patches: `contract::patch::Batch`es, written as JSON patch by patch. Where the
+/// engine is not up, the channel waits for it; why it is not is `overview`'s to tell.
 #[tauri::command]
 pub async fn subscribe<R: Runtime>(
     webview: Webview<R>,
     shell: State<'_, Shell>,
     channel: Channel<InvokeResponseBody>,
 ) -> Result<(), AppError> {
-    // The page begins anew: so does an engine that could not start.
-    shell.start_again();
-    let engine = shell.engine().await?;
-    let feed = engine.attach_window(webview.label());
-    shell.bridge.link(webview.label(), feed, move |batch| channel.send(InvokeResponseBody::Json(batch)).is_ok());
+    let send = move |batch| channel.send(InvokeResponseBody::Json(batch)).is_ok();
+    shell.bridge.offer(webview.label(), Box::new(send));
+    if let Ok(engine) = shell.engine().await {
+        shell.bridge.link(webview.label(), || engine.attach_window(webview.label()));
+    }
     Ok(())
 }
 
 /// Everything the shared screens show.
 #[tauri::command]
 pub async fn overview<R: Runtime>(webview: Webview<R>, shell: State<'_, Shell>) -> Result<Overview, AppError> {
-    let engine = shell.engine().await?;
+    let engine = shell.engine_or_again().await?;
+    shell.bridge.link(webview.label(), || engine.attach_window(webview.label()));
     // Read first: what changes between here and the answer comes again as a patch, and says the same.
     let batch = shell.bridge.last_batch(webview.label());
-    let mut overview = engine.overview(webview.label()).await?;
+    let mut overview = engine.overview(webview.label(), NoArgs {}).await?;
     overview.batch = batch;
-    overview.facts.notices.extend_from_slice(shell.bridge.notices());
     Ok(overview)
 }
 

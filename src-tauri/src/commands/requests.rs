@@ -1,7 +1,7 @@
 //! Requests and decisions. The engine checks id and digest again (S-10).
 
 use contract::{
-    command::LogQuery,
+    command::{LogQuery, NoArgs},
     error::AppError,
     request::{Decision, LedgerRow, Request},
 };
@@ -18,7 +18,7 @@ pub async fn decide(shell: State<'_, Shell>, args: Decision) -> Result<Request, 
 /// Every request that waits, of every server.
 #[tauri::command]
 pub async fn waiting_requests(shell: State<'_, Shell>) -> Result<Vec<Request>, AppError> {
-    shell.engine().await?.waiting_requests().await
+    shell.engine().await?.waiting_requests(NoArgs {}).await
 }
 
 /// The decisions of a session.
