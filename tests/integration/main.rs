@@ -1,0 +1,3 @@
+//! The engine against the practice server: bytes, log, reducer, decisions, all joined.
+
+mod spine;
