@@ -1,5 +1,5 @@
-//! One process: a locked file beside the database. It also remembers whether the last process closed the store,
-//! so that a file that was not closed is looked at closely.
+//! One process: a locked file beside the database. It also remembers how the last process left the database, so that
+//! one that was not closed, or in which damage was seen, is looked at closely.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -9,8 +9,26 @@ use std::{
 
 use crate::StoreError;
 
-const OPEN: &[u8] = b"open\n";
-const CLOSED: &[u8] = b"closed\n";
+/// How the last process left the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Still open: it was killed, or it is this one.
+    Open,
+    /// Closed in order.
+    Closed,
+    /// Damage was seen in it.
+    Damaged,
+}
+
+impl Left {
+    fn word(self) -> &'static [u8] {
+        match self {
+            Self::Open => b"open\n",
+            Self::Closed => b"closed\n",
+            Self::Damaged => b"damaged\n",
+        }
+    }
+}
 
 /// The lock. Held until dropped; the file stays, since removing it would let two processes lock two files.
 #[derive(Debug)]
@@ -36,29 +54,23 @@ impl Lock {
         }
     }
 
-    /// Whether the last process to hold it closed its store.
-    pub(crate) fn closed_last_time(&mut self) -> Result<bool, StoreError> {
+    /// How the last process to hold it left the database. A file without a known word counts as left open.
+    pub(crate) fn left(&mut self) -> Result<Left, StoreError> {
         let mut word = Vec::new();
         self.file
             .seek(SeekFrom::Start(0))
             .and_then(|_| self.file.read_to_end(&mut word))
             .map_err(|error| StoreError::file(&self.path, error))?;
-        Ok(word == CLOSED)
+        let known = [Left::Closed, Left::Damaged].into_iter().find(|left| left.word() == word);
+        Ok(known.unwrap_or(Left::Open))
     }
 
-    pub(crate) fn mark_open(&mut self) -> Result<(), StoreError> {
-        self.mark(OPEN)
-    }
-
-    pub(crate) fn mark_closed(&mut self) -> Result<(), StoreError> {
-        self.mark(CLOSED)
-    }
-
-    fn mark(&mut self, word: &[u8]) -> Result<(), StoreError> {
+    /// Writes down how the database stands now.
+    pub(crate) fn leave(&mut self, left: Left) -> Result<(), StoreError> {
         self.file
             .set_len(0)
             .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| self.file.write_all(word))
+            .and_then(|_| self.file.write_all(left.word()))
             .map_err(|error| StoreError::file(&self.path, error))
     }
 }

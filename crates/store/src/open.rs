@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{
     Opened, Store, StoreError,
-    damage::{check_pages, look_before_opening, set_aside},
-    lock::{Lock, beside, private},
+    damage::{Check, check_pages, look_before_opening, set_aside},
+    lock::{Left, Lock, beside, private},
     migrate::migrate,
     store::READERS,
 };
@@ -49,29 +49,33 @@ pub(crate) fn open(path: &Path, now: Millis) -> Result<Opened, StoreError> {
         fs::create_dir_all(folder).map_err(|error| StoreError::file(folder, error))?;
     }
     let mut lock = Lock::take(path)?;
-    let closed_last_time = lock.closed_last_time()?;
-    let (conn, aside) = match open_sound(path, closed_last_time) {
+    let left = lock.left()?;
+    let mut aside = None;
+    let (conn, check) = match open_sound(path, left) {
         Err(error) if error.is_damage() => {
-            let aside = set_aside(path, now)?;
-            (open_sound(path, true)?, Some(aside))
+            aside = Some(set_aside(path, now)?);
+            open_sound(path, Left::Closed)?
         }
-        opened => (opened?, None),
+        opened => opened?,
     };
-    lock.mark_open()?;
+    lock.leave(Left::Open)?;
     let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Opened { store: Store::start(conn, readers, lock)?, set_aside: aside })
+    Ok(Opened { store: Store::start(conn, readers, lock, check)?, set_aside: aside })
 }
 
-fn open_sound(path: &Path, closed_last_time: bool) -> Result<Connection, StoreError> {
+fn open_sound(path: &Path, left: Left) -> Result<(Connection, Check), StoreError> {
     look_before_opening(path)?;
     make_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.execute_batch(WRITER_SETTINGS)?;
-    check_pages(&conn, path, closed_last_time)?;
+    let check = Check::due(left, path);
+    if check == Check::Now {
+        check_pages(&conn)?;
+    }
     migrate(&mut conn)?;
-    Ok(conn)
+    Ok((conn, check))
 }
 
 fn open_reader(path: &Path) -> Result<Connection, StoreError> {

@@ -47,6 +47,15 @@ impl<T> Queue<T> {
             // The room comes back when the entry is taken out.
             self.room.acquire().await.map_err(|_| QueueClosed)?.forget();
         }
+        self.put(entry, lane)
+    }
+
+    /// Puts an urgent entry in, without waiting.
+    pub(crate) fn push_urgent(&self, entry: T) -> Result<(), QueueClosed> {
+        self.put(entry, Lane::Urgent)
+    }
+
+    fn put(&self, entry: T, lane: Lane) -> Result<(), QueueClosed> {
         let mut lanes = self.lock();
         if lanes.closed {
             return Err(QueueClosed);

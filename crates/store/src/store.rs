@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     Opened, StoreError,
+    damage::{Check, check_pages},
     grouped::{Desk, Numbers, Task},
     lock::Lock,
     open,
@@ -77,13 +78,28 @@ impl Store {
         open::open(path, now)
     }
 
-    pub(crate) fn start(conn: Connection, readers: Vec<Connection>, lock: Lock) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        conn: Connection,
+        readers: Vec<Connection>,
+        lock: Lock,
+        check: Check,
+    ) -> Result<Self, StoreError> {
         let writes = Arc::new(Queue::new(WRITES_WAITING));
         let reads: Arc<Queue<Read>> = Arc::new(Queue::new(READS_WAITING));
         let damage_seen = Arc::new(AtomicBool::new(false));
         let (ended_tx, ended) = watch::channel(None);
         let numbers = Numbers::read(&conn)?;
         let inner = Inner { writes: writes.clone(), reads: reads.clone(), damage_seen: damage_seen.clone(), ended };
+        if check == Check::Meanwhile {
+            let damage_seen = damage_seen.clone();
+            let look = move |conn: &Connection| {
+                if let Err(error) = check_pages(conn) {
+                    tracing::error!(%error, "checking the pages");
+                    damage_seen.store(true, Ordering::Relaxed);
+                }
+            };
+            reads.push_urgent(Box::new(look)).map_err(|_| StoreError::Closed)?;
+        }
         let spawn_failed = |error| StoreError::file("store thread", error);
         let mut threads = Vec::new();
         for conn in readers {

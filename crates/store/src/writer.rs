@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::{
     StoreError,
     grouped::{Desk, Numbers, Write},
-    lock::Lock,
+    lock::{Left, Lock},
     queue::{Lane, Queue},
 };
 
@@ -135,11 +135,7 @@ fn finish(
     }
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     conn.close().map_err(|(_, error)| error)?;
-    // Not marked when damage was seen: the next start looks at every page.
-    if !damage_seen.load(Ordering::Relaxed) {
-        lock.mark_closed()?;
-    }
-    Ok(())
+    lock.leave(if damage_seen.load(Ordering::Relaxed) { Left::Damaged } else { Left::Closed })
 }
 
 #[cfg(test)]

@@ -96,6 +96,31 @@ async fn damaged_pages_are_found_at_the_next_start() {
 }
 
 #[tokio::test]
+async fn a_large_database_that_was_not_closed_is_checked_in_use_and_set_aside_at_the_next_start() {
+    let scratch = Scratch::new();
+    let store = scratch.open();
+    let id = store.put_session(session("a")).await.unwrap();
+    let large = "x".repeat(9 * 1024 * 1024);
+    for n in 0..2 {
+        store.append(id, vec![buffered(&n.to_string(), n, &large)], to("e")).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let mut bytes = fs::read(&scratch.path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 16_384].fill(0xA5);
+    fs::write(&scratch.path, &bytes).unwrap();
+
+    let word = |word| fs::write(suffixed(&scratch.path, ".lock"), word).unwrap();
+    word("closed\n");
+    scratch.open().close().await.unwrap();
+    word("open\n");
+    // Opened as it is: the person is not kept waiting. Closing waits for what was found.
+    scratch.open().close().await.unwrap();
+    let opened = Store::open(&scratch.path, 5).unwrap();
+    assert!(opened.set_aside.is_some());
+}
+
+#[tokio::test]
 async fn a_truncated_database_is_set_aside() {
     let scratch = Scratch::new();
     scratch.open().close().await.unwrap();
