@@ -42,12 +42,11 @@ impl<T> Queue<T> {
         }
     }
 
-    pub(crate) async fn push(&self, entry: T, lane: Lane) -> Result<(), QueueClosed> {
-        if lane == Lane::Plain {
-            // The room comes back when the entry is taken out.
-            self.room.acquire().await.map_err(|_| QueueClosed)?.forget();
-        }
-        self.put(entry, lane)
+    /// Puts a plain entry in, once there is room.
+    pub(crate) async fn push(&self, entry: T) -> Result<(), QueueClosed> {
+        // The room comes back when the entry is taken out.
+        self.room.acquire().await.map_err(|_| QueueClosed)?.forget();
+        self.put(entry, Lane::Plain)
     }
 
     /// Puts an urgent entry in, without waiting.
@@ -118,9 +117,9 @@ mod tests {
     async fn urgent_entries_overtake_and_groups_keep_to_their_budget() {
         let queue = Queue::new(8);
         for entry in [3, 3, 3] {
-            queue.push(entry, Lane::Plain).await.unwrap();
+            queue.push(entry).await.unwrap();
         }
-        queue.push(99, Lane::Urgent).await.unwrap();
+        queue.push_urgent(99).unwrap();
         queue.close();
         let mut groups = Vec::new();
         let mut group = Vec::new();
@@ -133,8 +132,8 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_makes_the_caller_wait_until_an_entry_is_taken() {
         let queue = Queue::new(1);
-        queue.push(1, Lane::Plain).await.unwrap();
-        let mut second = std::pin::pin!(queue.push(2, Lane::Plain));
+        queue.push(1).await.unwrap();
+        let mut second = std::pin::pin!(queue.push(2));
         let waits = std::future::poll_fn(|cx| std::task::Poll::Ready(second.as_mut().poll(cx).is_pending())).await;
         assert!(waits);
         let mut group = Vec::new();
@@ -148,7 +147,7 @@ mod tests {
     async fn a_closed_queue_takes_nothing_and_says_so() {
         let queue = Queue::new(1);
         queue.close();
-        assert_eq!(queue.push(1, Lane::Plain).await, Err(QueueClosed));
-        assert_eq!(queue.push(1, Lane::Urgent).await, Err(QueueClosed));
+        assert_eq!(queue.push(1).await, Err(QueueClosed));
+        assert_eq!(queue.push_urgent(1), Err(QueueClosed));
     }
 }

@@ -154,7 +154,12 @@ impl Store {
     {
         let (reply, answer) = oneshot::channel();
         let write = Box::new(Task::new(weight, work, reply));
-        self.inner.writes.push(Queued { lane, write }, lane).await.map_err(|_| StoreError::Closed)?;
+        let queued = Queued { lane, write };
+        let taken = match lane {
+            Lane::Urgent => self.inner.writes.push_urgent(queued),
+            Lane::Plain => self.inner.writes.push(queued).await,
+        };
+        taken.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -174,7 +179,7 @@ impl Store {
             // The caller may have gone away.
             let _ = reply.send(result);
         };
-        self.inner.reads.push(Box::new(read), Lane::Plain).await.map_err(|_| StoreError::Closed)?;
+        self.inner.reads.push(Box::new(read)).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }

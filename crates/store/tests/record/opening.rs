@@ -37,6 +37,23 @@ async fn closing_finishes_what_is_queued_and_later_calls_say_closed() {
 }
 
 #[tokio::test]
+async fn dropping_the_last_clone_closes_the_store_in_the_background() {
+    let scratch = Scratch::new();
+    let store = scratch.open();
+    let id = store.put_session(session("a")).await.unwrap();
+    drop(store.clone());
+    store.append(id, vec![buffered("e", 1, "d")], to("e")).await.unwrap();
+    drop(store);
+    let again = loop {
+        match Store::open(&scratch.path, 1) {
+            Err(StoreError::Locked { .. }) => std::thread::yield_now(),
+            opened => break opened.unwrap().store,
+        }
+    };
+    assert_eq!(read_all(&again, id).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_newer_database_is_refused_and_stays_byte_for_byte() {
     let scratch = Scratch::new();
     scratch.open().close().await.unwrap();
