@@ -166,8 +166,10 @@ impl Fold {
             said.id = format!("frame:{}", seen.position);
         }
         said.thread = self.child(&said);
-        let is_past = self.newest.is_some_and(|newest| seen.position < newest) && !self.now.replies.holds(&said.id);
-        if is_past {
+        if self.newest.is_some_and(|newest| seen.position < newest) {
+            if self.now.replies.holds(&said.id) {
+                return self.known_reply(said, out);
+            }
             // Each older page is read forwards; a step back begins another.
             if self.newest_past.is_some_and(|newest| seen.position < newest) {
                 self.past = Lane::default();
@@ -177,6 +179,14 @@ impl Fold {
         }
         self.newest = Some(seen.position);
         self.now_event(said, seen, out);
+    }
+
+    /// A part of a reply comes again: it changes its own item at most.
+    fn known_reply(&mut self, said: Said, out: &mut Vec<Event>) {
+        let What::AgentMessage { parts, .. } = said.what else { return };
+        let mut bodies = Vec::new();
+        self.now.replies.take(said.id, said.turn.clone().unwrap_or_default(), parts, true, &mut bodies);
+        Told { at: said.at, turn: said.turn, thread: said.thread, out }.extend(bodies);
     }
 
     fn preview_delta(

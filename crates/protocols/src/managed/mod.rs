@@ -26,6 +26,9 @@ mod turns;
 mod usage;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use contract::server::ServerOptions;

@@ -10,6 +10,8 @@ use super::said::Stop;
 pub(super) struct Turn {
     /// The wire's id, or one made from the event that opened it.
     pub id: String,
+    /// The event that opened it.
+    pub opened_by: String,
     /// The wire named it.
     pub is_named: bool,
     /// Something of it ran.
@@ -33,6 +35,8 @@ pub(super) struct Turns {
     open: Option<Turn>,
     last: Option<Turn>,
     posted: Option<Posted>,
+    /// The posted message's turn while a server replays what was before it.
+    parked: Option<Turn>,
     /// A stop was seen in the open turn.
     pub is_interrupted: bool,
     /// The newest error's words, for a turn that ends by it.
@@ -69,7 +73,7 @@ impl Turns {
             self.posted = None;
         } else if self.posted.is_some() && !self.runs() {
             // Another message while ours was not taken up yet: a server that replays its history from the start.
-            self.open = None;
+            self.parked = self.open.take();
         }
         match (&mut self.open, named) {
             (Some(turn), Some(named)) if turn.id == named => {
@@ -97,6 +101,9 @@ impl Turns {
         if self.posted.as_ref().is_some_and(|posted| posted.message == id) {
             self.posted = None;
         }
+        if self.open.is_none() && self.parked.as_ref().is_some_and(|parked| parked.opened_by == id) {
+            self.open = self.parked.take();
+        }
     }
 
     /// A run begins, or goes on after a pause. True where a turn starts by it.
@@ -113,7 +120,9 @@ impl Turns {
             if let Some(before) = self.open.take() {
                 self.last = Some(before);
             }
-            self.open = Some(Turn::new(named, id));
+            // The posted message's echo may have been told as known: then its turn is the one that runs now.
+            let parked = self.parked.take_if(|_| !is_older && named.is_none());
+            self.open = Some(parked.unwrap_or_else(|| Turn::new(named, id)));
             self.is_interrupted = false;
             self.error = None;
         }
@@ -183,7 +192,7 @@ impl Turns {
     }
 
     fn posted_is(&self, turn: &Turn) -> bool {
-        self.posted.as_ref().is_some_and(|posted| turn.id == made_id(&posted.message))
+        self.posted.as_ref().is_some_and(|posted| turn.opened_by == posted.message)
     }
 
     /// The server itself dates this before the message that was posted: both times are its own.
@@ -196,6 +205,7 @@ impl Turn {
     fn new(named: Option<&str>, opened_by: &str) -> Self {
         Self {
             id: named.map_or_else(|| made_id(opened_by), str::to_owned),
+            opened_by: opened_by.to_owned(),
             is_named: named.is_some(),
             has_started: false,
             has_message: false,
