@@ -52,7 +52,7 @@ pub struct Limits {
     pub event_cap: usize,
     /// How long the server may take to answer. `None` where giving up would lose work.
     pub answer: Option<Duration>,
-    /// How long no byte may come; `None` = for ever. [`Command::Activity`] changes it.
+    /// How long no byte may come; `None` = for ever. [`Command::Activity`](super::Command::Activity) changes it.
     pub silence: Option<Duration>,
 }
 
