@@ -68,6 +68,7 @@ fn has_work(state: &State) -> bool {
 }
 
 fn stopped(state: &mut State) {
+    state.gate.waiting = false;
     if state.turn.is_some() {
         state.program.items.clear();
         state.end_turn("cancelled", true);

@@ -195,6 +195,8 @@ pub(crate) struct State {
     pub(crate) deleted: bool,
     /// The turn that was accepted is to be stopped as it begins.
     pub(crate) stop_next: bool,
+    /// The id of the turn that the accepted message will begin.
+    next_turn: Option<String>,
     ids: Arc<Ids>,
     records: Vec<Record>,
     touched: bool,
@@ -241,7 +243,7 @@ impl State {
     /// Persists an event of this id.
     pub(crate) fn emit_as(&mut self, thread: Option<&str>, id: &str, kind: &str, payload: Value, piece: Option<Piece>) {
         let at = now();
-        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone()).or_else(|| self.next_turn.clone());
         let envelope =
             Envelope { form: self.manner.form, id, kind, session: &self.session, turn: turn.as_deref(), at: &at };
         let value = voice::event(&envelope, payload);
@@ -266,10 +268,19 @@ impl State {
         self.program.pending.iter().filter(answered).map(|pending| pending.id.clone()).collect()
     }
 
-    /// Begins a turn, with the event that says so.
+    /// A message was accepted while nothing ran: it carries the id of the turn it will begin.
+    pub(crate) fn announce_turn(&mut self) {
+        if self.turn.is_none() {
+            let ids = &self.ids;
+            self.next_turn.get_or_insert_with(|| ids.next("turn"));
+        }
+    }
+
+    /// Begins a turn.
     pub(crate) fn begin_turn(&mut self) {
+        let announced = self.next_turn.take();
         self.turn = Some(Turn {
-            id: self.ids.next("turn"),
+            id: announced.unwrap_or_else(|| self.ids.next("turn")),
             cancel: CancellationToken::new(),
             tokens: Tokens::default(),
             span: None,
@@ -396,6 +407,7 @@ impl Cell {
             gate: Gate::default(),
             deleted: false,
             stop_next: false,
+            next_turn: None,
             ids,
             records: Vec::new(),
             touched: false,

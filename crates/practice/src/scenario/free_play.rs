@@ -24,11 +24,6 @@ pub(crate) fn steps(text: &str) -> Vec<Step> {
             ms: 900,
         });
     }
-    for id in after(text, "PLAY:") {
-        if let Ok(scenario) = super::find(id) {
-            steps.extend(scenario.steps.into_iter().filter(|step| !matches!(step, Step::User { .. })));
-        }
-    }
     if text.contains("EDIT") {
         steps.push(Step::Tool(Call {
             name: "Edit".into(),
@@ -62,6 +57,11 @@ pub(crate) fn steps(text: &str) -> Vec<Step> {
     if text.contains("SLOW") {
         let sentence = "This answer takes its time, one small piece after the other. ";
         steps.push(Step::Say { text: sentence.repeat(8), delta_ms: 400 });
+    }
+    for id in after(text, "PLAY:") {
+        if let Ok(scenario) = super::find(id) {
+            steps.extend(scenario.steps.into_iter().filter(|step| !matches!(step, Step::User { .. })));
+        }
     }
     if text.contains("ERR") {
         let retry = if text.contains("ERR:terminal") {

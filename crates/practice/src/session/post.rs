@@ -59,9 +59,14 @@ pub(crate) fn take(state: &mut State, events: &[Value]) -> Result<Vec<Value>, Re
     for (place, event) in events.iter().enumerate() {
         sound.push(check(state, events, place, event, &sound)?);
     }
+    let answers = sound.iter().any(|sound| matches!(sound, Sound::Answer { .. }));
     let mut accepted = Vec::new();
     for (event, sound) in events.iter().zip(sound) {
         accepted.push(apply(state, event, sound));
+    }
+    // A partial answer: idle again with what remains (§9).
+    if answers && state.profile.phase == Phase::Waiting && !state.open_ids().is_empty() {
+        state.idle("requires_action");
     }
     state.touch();
     Ok(accepted)
@@ -162,6 +167,7 @@ fn apply(state: &mut State, event: &Value, sound: Sound) -> Value {
     }
     match sound {
         Sound::Message { text } => {
+            state.announce_turn();
             // Claude queues: no time until the agent picks it up.
             if state.profile.phase != Phase::Idle {
                 set(&mut payload, "processed_at", Value::Null);
@@ -188,10 +194,6 @@ fn apply(state: &mut State, event: &Value, sound: Sound) -> Value {
             }
             state.answers.insert(request, answer);
             state.emit_as(None, &id, &kind, payload, None);
-            // A partial answer: idle again with what remains (§9).
-            if state.profile.phase == Phase::Waiting && !state.open_ids().is_empty() {
-                state.idle("requires_action");
-            }
             return echo(state, &id);
         }
         Sound::Note => {}
