@@ -2,7 +2,8 @@
 //! read again, so that no frame can hide a request.
 //!
 //! `data.type` wins over `event:`; ids come from the JSON, else from the SSE id, which stays the cursor verbatim (Qoder
-//! page, section 6).
+//! page, section 6). A person's event happened when it was created, the agent's when it was processed: clones give
+//! `created_at` in whole seconds only.
 
 use std::borrow::Cow;
 
@@ -78,7 +79,9 @@ pub(super) fn parse(frame: &Frame) -> Parsed {
     }
     let id = fields.number_or_text("id").or_else(|| frame.id.clone().filter(|id| !id.is_empty())).unwrap_or_default();
     let what = events::what(&kind, &id, &fields, data);
-    let at = ["created_at", "processed_at"].iter().find_map(|name| times::millis(&fields.text(name)?));
+    let at = if kind.starts_with("user.") { ["created_at", "processed_at"] } else { ["processed_at", "created_at"] }
+        .iter()
+        .find_map(|name| times::millis(&fields.text(name)?));
     let turn = fields.word("turn_id");
     let is_bare = at.is_none() && turn.is_none() && !fields.has("id");
     let said = Said { at, turn, thread: fields.word("session_thread_id"), id, is_bare, what };
@@ -269,7 +272,7 @@ fn quick_message(frame: &Frame) -> Option<Said> {
         .collect();
     let word = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
     Some(Said {
-        at: [read.created_at, read.processed_at].into_iter().flatten().find_map(times::millis),
+        at: [read.processed_at, read.created_at].into_iter().flatten().find_map(times::millis),
         turn: word(read.turn_id),
         thread: word(read.session_thread_id),
         id: read.id.to_owned(),

@@ -73,7 +73,8 @@ impl Turns {
             self.posted = None;
         } else if self.posted.is_some() && !self.runs() {
             // Another message while ours was not taken up yet: a server that replays its history from the start.
-            self.parked = self.open.take();
+            let before = self.open.take();
+            self.parked = before.filter(|turn| self.posted_is(turn)).or(self.parked.take());
         }
         match (&mut self.open, named) {
             (Some(turn), Some(named)) if turn.id == named => {
@@ -299,6 +300,18 @@ mod tests {
         turns.run("r1", None, None);
         assert_eq!(turns.idle(None, None), Ends::Open);
         assert_eq!(turns.end().unwrap().id, "turn:m1");
+    }
+
+    #[test]
+    fn the_posted_turn_outlives_a_replay_of_several_messages_and_of_its_own_unseen_echo() {
+        let mut turns = Turns::default();
+        turns.message("m3", None, None, true);
+        turns.message("m1", None, None, false);
+        turns.message("m2", None, None, false);
+        turns.run("r2", None, None);
+        assert_eq!(turns.end().unwrap().id, "turn:m2");
+        turns.run("r3", None, None);
+        assert_eq!(turns.current(), Some("turn:m3"));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Properties of the fold: however a text is cut, in whichever form, the same text stands at the end; and an event that
 //! is folded twice counts once.
 
-use contract::item::MessageState::Done;
+use contract::{
+    item::MessageState::Done,
+    wire::{Frame, TooLarge},
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -147,4 +150,58 @@ fn a_busy_turn() -> Vec<String> {
     .iter()
     .map(ToString::to_string)
     .collect()
+}
+
+const NAMES: [&str; 8] = [
+    "agent.message",
+    "event_delta",
+    "event_start",
+    "agent.tool_use",
+    "session.status_idle",
+    "agent.content_block_delta",
+    "error",
+    "",
+];
+
+proptest! {
+    #[test]
+    fn no_bytes_break_the_codec(data in ".{0,80}", name in 0usize..8, cut in any::<bool>()) {
+        let mut session = Session::qoder();
+        let frame = Frame {
+            name: Some(NAMES[name].to_owned()),
+            data,
+            too_large: cut.then_some(TooLarge { bytes: 1 }),
+            ..Frame::default()
+        };
+        session.frame(&frame);
+        session.lose_connection();
+    }
+
+    #[test]
+    fn a_call_cut_anywhere_still_gets_its_card_or_is_read_again(length in 0usize..90) {
+        let whole = r#"{"x":{"id":"no","type":"no"},"type":"agent.tool_use","id":"evt_7","name":"B\u0061sh","input":{"a":1}}"#;
+        let frame = Frame {
+            id: Some("evt_7".to_owned()),
+            name: Some("agent.tool_use".to_owned()),
+            data: whole[..length].to_owned(),
+            too_large: Some(TooLarge { bytes: 1 }),
+            ..Frame::default()
+        };
+        let mut session = Session::qoder();
+        session.frame(&frame);
+        prop_assert_eq!(session.view.requests.keys().collect::<Vec<_>>(), ["evt_7"]);
+        prop_assert_eq!(session.view.rereads, 1);
+    }
+}
+
+#[test]
+fn arguments_nested_deeper_than_any_stack_do_not_hide_the_request() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let mut session = Session::qoder();
+    session.sse(
+        "evt_7",
+        "agent.tool_use",
+        &format!(r#"{{"id":"evt_7","type":"agent.tool_use","name":"x","input":{deep},"evaluated_permission":"ask"}}"#),
+    );
+    assert_eq!(session.view.requests["evt_7"].seed.arguments, deep);
 }
