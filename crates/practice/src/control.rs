@@ -63,6 +63,16 @@ pub enum Command {
         /// The event; without an `id` it gets one.
         event: Value,
     },
+    /// Writes many small messages into a session, as fast as it can.
+    Flood {
+        /// Which session.
+        session: String,
+        /// How many.
+        events: u64,
+        /// About how many bytes each frame has.
+        #[serde(default = "frame_bytes")]
+        bytes: usize,
+    },
     /// Sends bytes as they are on the session's open streams.
     Raw {
         /// Which session.
@@ -165,6 +175,10 @@ pub struct WaitFor {
     pub timeout_ms: Option<u64>,
 }
 
+fn frame_bytes() -> usize {
+    200
+}
+
 fn one() -> u64 {
     1
 }
@@ -223,6 +237,7 @@ impl Control {
                 let id = cell.change(|state| play::emit_as_is(state, thread.as_deref(), event));
                 return Ok(json!({"id": id}));
             }
+            Command::Flood { session, events, bytes } => self.flood(&session, events, bytes).await?,
             Command::Raw { session, text, hex } => {
                 let mut bytes = text.into_bytes();
                 bytes.extend(unhex(&hex)?);
@@ -269,6 +284,25 @@ impl Control {
                 state.gate.held = held;
                 state.gate.permits = 0;
             });
+        }
+        Ok(())
+    }
+
+    async fn flood(&self, session: &str, events: u64, bytes: usize) -> Result<(), PracticeError> {
+        let cell = self.cell(session)?;
+        // What a frame has besides its text.
+        let text = "x".repeat(bytes.saturating_sub(190).max(1));
+        let mut left = events;
+        while left > 0 {
+            let now = left.min(1_000);
+            cell.change(|state| {
+                for _ in 0..now {
+                    let event = json!({"type": "agent.message", "content": [{"type": "text", "text": text}]});
+                    play::emit_as_is(state, None, event);
+                }
+            });
+            left -= now;
+            tokio::task::yield_now().await;
         }
         Ok(())
     }

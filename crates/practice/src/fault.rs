@@ -49,6 +49,15 @@ pub enum RequestAct {
         /// Which.
         value: String,
     },
+    /// It is not carried out and answered with exactly this.
+    Reply {
+        /// The status.
+        status: u16,
+        /// The content type.
+        content_type: String,
+        /// The body.
+        body: String,
+    },
     /// It is answered with a redirect and not carried out.
     Redirect {
         /// Where to.

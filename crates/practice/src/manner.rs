@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The port; `None` = chosen by the system.
     pub port: Option<u16>,
-    /// The token; `None` = 256 random bits as hex.
+    /// The token; `None` = 256 random bits as hex; empty = none is asked for.
     pub token: Option<String>,
     /// The seed of every id.
     pub seed: u64,

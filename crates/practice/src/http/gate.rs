@@ -91,6 +91,10 @@ async fn faulty(world: &Arc<World>, wire: &Wire, act: Option<RequestAct>, reques
             }
             response
         }
+        Some(RequestAct::Reply { status, content_type, body }) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            (status, [(header::CONTENT_TYPE, content_type)], body).into_response()
+        }
         Some(RequestAct::Redirect { location }) => {
             let mut response = StatusCode::TEMPORARY_REDIRECT.into_response();
             if let Ok(location) = HeaderValue::from_str(&location) {
@@ -128,6 +132,9 @@ fn api_key(headers: &HeaderMap) -> Option<&str> {
 /// Control takes the first token as well, so that it works after a rotation.
 fn authorized(world: &World, headers: &HeaderMap, ways: &[fn(&HeaderMap) -> Option<&str>]) -> bool {
     let token = world.inner().token.clone();
+    if token.is_empty() {
+        return true;
+    }
     ways.iter().filter_map(|way| way(headers)).any(|given| given == token || given == world.control_token)
 }
 
@@ -137,7 +144,8 @@ fn admitted(world: &World, dialect: Dialect, headers: &HeaderMap) -> Result<(), 
     if dialect == Dialect::Claude {
         given = given.or_else(|| api_key(headers));
     }
-    if given != Some(token.as_str()) {
+    // An empty token is a server that asks for none.
+    if !token.is_empty() && given != Some(token.as_str()) {
         return Err(Refusal::new(401, "authentication_error", "the token is missing or wrong"));
     }
     if dialect == Dialect::Claude {
@@ -156,7 +164,15 @@ fn admitted(world: &World, dialect: Dialect, headers: &HeaderMap) -> Result<(), 
 }
 
 async fn serve(world: &Arc<World>, request: Request, next: Next) -> Response {
-    let dialect = if request.uri().path().starts_with("/v1/") { Dialect::Claude } else { Dialect::Qoder };
+    let path = request.uri().path();
+    let dialect = if path.starts_with("/v1/") {
+        Dialect::Claude
+    } else if path.starts_with("/api/v1/cloud/") {
+        Dialect::Qoder
+    } else {
+        // Nothing is there, with or without a token.
+        return next.run(request).await;
+    };
     if let Err(refusal) = admitted(world, dialect, request.headers()) {
         return refusal.into_response();
     }

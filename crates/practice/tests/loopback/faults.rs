@@ -207,6 +207,10 @@ async fn requests_can_be_late_redirected_and_of_another_type() {
     control.fail_next("GET", "/agents", RequestAct::Redirect { location: "http://127.0.0.1:9/".into() });
     let answer = get(&url).await;
     assert_eq!((answer.status, answer.header("location").as_deref()), (307, Some("http://127.0.0.1:9/")));
+    let stuck = r#"{"data":[],"next_page":"again","has_more":true}"#;
+    let act = RequestAct::Reply { status: 200, content_type: "application/json".into(), body: stuck.into() };
+    control.fail_next("GET", "/agents", act);
+    assert_eq!(get(&url).await.json()["next_page"], "again");
     control.fail_next("GET", "/agents", RequestAct::ContentType { value: "text/plain".into() });
     assert_eq!(get(&url).await.header("content-type").as_deref(), Some("text/plain"));
 }
@@ -245,5 +249,11 @@ async fn a_flood_of_events_arrives_whole_and_in_order() {
     }
     for number in 0..2_000 {
         assert_eq!(text_of(&live.frame().await.unwrap()), number.to_string());
+    }
+    let flood = Command::Flood { session: id_of(&session).into(), events: 1_500, bytes: 300 };
+    practice.control().run(flood).await.unwrap();
+    for _ in 0..1_500 {
+        let bytes = live.frame().await.unwrap().bytes.len();
+        assert!((250..350).contains(&bytes), "{bytes}");
     }
 }

@@ -22,6 +22,18 @@ async fn qoder_takes_bearer_alone_and_claude_takes_both() {
 }
 
 #[tokio::test]
+async fn a_server_may_ask_for_no_token_and_other_paths_are_nowhere() {
+    let practice = server().await;
+    let origin = practice.base_url().replace("/api/v1/cloud", "");
+    for path in ["/health", "/meta", "/"] {
+        assert_eq!(raw(&format!("{origin}{path}"), "GET", &[], "").await.unwrap().status, 404, "{path}");
+    }
+    let config = practice::Config { token: Some(String::new()), ..practice::Config::default() };
+    let open = practice::Practice::start(config).await.unwrap();
+    assert_eq!(raw(&format!("{}/agents", open.base_url()), "GET", &[], "").await.unwrap().status, 200);
+}
+
+#[tokio::test]
 async fn a_refusal_has_the_envelope_and_the_request_id_of_its_header() {
     let practice = server().await;
     let answer = get(&format!("{}/sessions/nothing", practice.base_url())).await;
