@@ -24,7 +24,6 @@ export default ts.config(
       '@typescript-eslint/no-dynamic-delete': 'off',
       eqeqeq: 'error',
       'svelte/no-at-html-tags': 'error',
-      'svelte/no-inline-styles': ['error', { allowTransitions: false }],
       'svelte/require-each-key': 'error',
       // Server data is held in `$state.raw` on purpose: a delta must touch one text node, not a deep proxy.
       'svelte/prefer-svelte-reactivity': 'off',

@@ -45,15 +45,19 @@ export class AppState {
   private readonly drafts = new Map<SessionId, string>();
   private batch = 0;
   private reading = false;
+  private subscribed = false;
   private early: Batch[] = [];
   private toastId = 0;
 
   constructor(readonly backend: Backend) {}
 
+  /** Connects to the backend and reads everything. Called again by the person where it failed. */
   async start(): Promise<void> {
     try {
+      if (this.subscribed) return await this.readOverview();
       await this.backend.subscribe((batch) => this.take(batch));
       await this.backend.onCloseAsked((asked) => (this.sheet = { kind: 'close', asked }));
+      this.subscribed = true;
     } catch (error) {
       this.startError = asAppError(error);
       return;

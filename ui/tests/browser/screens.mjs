@@ -1,0 +1,232 @@
+/** Each screen, in both themes and both languages: drawn, clean by axe, and kept as a picture to look at. */
+import assert from 'node:assert/strict';
+import { axe, openSession, rest, shot } from './harness.mjs';
+
+const CODING = 'Add pagination to users API';
+
+/** Names in both languages of what a screen is reached by. */
+const WORDS = {
+  en: {
+    history: 'History',
+    servers: 'Servers',
+    settings: 'Settings',
+    add: 'Add server',
+    advanced: 'Advanced…',
+    create: 'New session',
+    connect: 'Connect',
+    address: 'Server address',
+    token: 'Token',
+    more: 'More',
+    goal: 'Set a goal…',
+    start: 'Start practising',
+    search: 'Search titles and text',
+    remove: 'Remove…',
+    moreFor: 'More for Local runner',
+  },
+  'zh-CN': {
+    history: '历史',
+    servers: '服务器',
+    settings: '设置',
+    add: '添加服务器',
+    advanced: '高级…',
+    create: '新建会话',
+    connect: '连接',
+    address: '服务器地址',
+    token: '令牌',
+    more: '更多',
+    goal: '设定目标…',
+    start: '开始练习',
+    search: '搜索标题和内容',
+    remove: '移除…',
+    moreFor: 'Local runner 的更多操作',
+  },
+};
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+
+const SCREENS = {
+  'first-run': { story: 'first-run' },
+  'first-run-refused': {
+    story: 'first-run',
+    go: async (page, w) => {
+      await page.getByLabel(w.address).fill('http://127.0.0.1:3290/locked');
+      await button(page, w.connect).click();
+      await page.getByText(/401/).first().waitFor();
+    },
+  },
+  'first-run-keyring': {
+    story: 'keyring-missing',
+    go: async (page, w) => {
+      await page.getByLabel(w.address).fill('http://127.0.0.1:3290');
+      await page.getByLabel(w.token).fill('secret');
+      await button(page, w.connect).click();
+      await page
+        .getByRole('alert')
+        .filter({ has: page.getByRole('button') })
+        .first()
+        .waitFor();
+    },
+  },
+  'first-run-insecure': {
+    story: 'first-run',
+    go: async (page, w) => {
+      await page.getByLabel(w.address).fill('http://agents.example.com');
+      await button(page, w.connect).click();
+      await page.getByRole('alertdialog').waitFor();
+    },
+  },
+  'no-environment': {
+    story: 'no-environment',
+    go: async (page, w) => {
+      await page.getByLabel(w.address).fill('http://127.0.0.1:3290');
+      await button(page, w.connect).click();
+      await page.getByText(/no environment yet|还没有环境/).waitFor();
+    },
+  },
+  scenarios: {
+    story: 'first-run',
+    go: async (page, w) => {
+      await button(page, w.start).click();
+      await page.getByText('东京天气').first().waitFor();
+    },
+  },
+  session: { story: 'approval', session: CODING, go: (page) => rest(page) },
+  'session-plain': { story: 'plain-approval', session: CODING, go: (page) => rest(page) },
+  'session-chinese': { story: 'chinese', session: '东京天气简报', go: (page) => rest(page) },
+  'session-everything': { story: 'everything', session: CODING },
+  'session-everything-top': {
+    story: 'everything',
+    session: CODING,
+    go: async (page) => {
+      await page.locator('.feed').hover();
+      await page.mouse.wheel(0, -20_000);
+      await page.getByText('Show me everything').waitFor();
+    },
+  },
+  'session-unreachable': { story: 'unreachable', session: CODING },
+  'session-question': { story: 'question', session: CODING },
+  'session-client-tool': { story: 'client-tool', session: CODING },
+  'session-long-command': { story: 'long-command', session: CODING, go: (page) => rest(page) },
+  'session-goal': {
+    story: 'quiet',
+    session: CODING,
+    go: async (page, w) => {
+      await button(page, w.more).click();
+      await page.getByRole('menuitem', { name: w.goal }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  'no-session': { story: 'practising' },
+  servers: { story: 'practising', go: (page, w) => button(page, w.servers).click() },
+  'servers-add': {
+    story: 'approval',
+    go: async (page, w) => {
+      await button(page, w.servers).click();
+      await button(page, w.add).click();
+      await button(page, w.advanced).click();
+    },
+  },
+  'servers-remove': {
+    story: 'approval',
+    go: async (page, w) => {
+      await button(page, w.servers).click();
+      await button(page, w.moreFor).click();
+      await page.getByRole('menuitem', { name: w.remove }).click();
+      await page.getByRole('alertdialog').waitFor();
+    },
+  },
+  'new-session': {
+    story: 'approval',
+    go: async (page, w) => {
+      await page.getByRole('button', { name: w.create }).first().click();
+      await page.getByRole('dialog').getByRole('combobox').nth(2).waitFor();
+    },
+  },
+  history: { story: 'approval', go: (page, w) => button(page, w.history).click() },
+  'history-search': {
+    story: 'chinese',
+    go: async (page, w) => {
+      await button(page, w.history).click();
+      await page.getByLabel(w.search).fill('天气');
+      await page.locator('mark').first().waitFor();
+    },
+  },
+  'history-nothing': {
+    story: 'approval',
+    go: async (page, w) => {
+      await button(page, w.history).click();
+      await page.getByLabel(w.search).fill('zzzz');
+      await page.getByText('zzzz').first().waitFor();
+    },
+  },
+  settings: { story: 'practising', go: (page, w) => button(page, w.settings).click() },
+  'close-asked': {
+    story: 'approval',
+    go: async (page) => {
+      await page.evaluate(() => window.rehearsal.closeAsked(2, false));
+      await page.getByRole('alertdialog').waitFor();
+    },
+  },
+};
+
+export async function screenTests(suite) {
+  for (const [name, screen] of Object.entries(SCREENS)) {
+    for (const theme of ['light', 'dark']) {
+      for (const lang of ['en', 'zh-CN']) {
+        await suite.test(`screen ${name} ${theme} ${lang}`, async (open) => {
+          const page = await open(screen.story, { theme, lang, session: screen.session ?? null });
+          await screen.go?.(page, WORDS[lang]);
+          await shot(page, `${name}-${theme}-${lang}`);
+          await axe(page, name);
+          const wide = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          assert.equal(wide, 0, 'nothing is wider than the window');
+        });
+      }
+    }
+  }
+
+  const small = [
+    ['480x360', { width: 480, height: 360 }],
+    ['zoom200', { width: 680, height: 430, scale: 2 }],
+    ['480x360-zoom200', { width: 240, height: 180, scale: 2 }],
+  ];
+  for (const [size, options] of small) {
+    for (const [name, story, session, screenName] of [
+      ['first-run', 'first-run', null, null],
+      ['session', 'approval', CODING, null],
+      ['servers', 'practising', null, 'Servers'],
+      ['settings', 'practising', null, 'Settings'],
+      ['history', 'approval', null, 'History'],
+    ]) {
+      await suite.test(`small ${name} ${size}`, async (open) => {
+        const page = await open(story, { ...options });
+        if (session !== null) await openSession(page, session);
+        if (screenName !== null) {
+          await page.getByRole('button', { name: 'Open the sidebar' }).click();
+          await button(page, screenName).click();
+        }
+        await shot(page, `small-${name}-${size}`);
+        await axe(page, `${name} at ${size}`);
+        const wide = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.equal(wide, 0, 'nothing is wider than the window');
+      });
+    }
+  }
+
+  await suite.test('the language changes in place and nothing of the session is lost', async (open) => {
+    const page = await open('streaming', { session: CODING });
+    await page.getByLabel('Message').fill('half a sentence');
+    await button(page, 'Settings').click();
+    await page.getByRole('radio', { name: '简体中文' }).check();
+    await page.getByRole('heading', { level: 1, name: '设置' }).waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'zh-CN');
+    await page.getByRole('radio', { name: '深色' }).check();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+    await page.getByRole('button', { name: CODING }).first().click();
+    assert.equal(await page.getByLabel('消息').inputValue(), 'half a sentence');
+  });
+}
