@@ -21,7 +21,7 @@ export default defineConfig(({ mode }) => {
         $components: here('./src/components'),
         $paraglide: here('./src/paraglide'),
       },
-      conditions: process.env['VITEST'] ? ['browser'] : [],
+      ...(process.env['VITEST'] ? { conditions: ['browser'] } : {}),
     },
     build: {
       outDir: rehearsal ? 'test-results/page' : 'dist',

@@ -31,6 +31,10 @@ export async function serve() {
   const server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '/', 'http://page').pathname);
     const file = join(root, path === '/' ? 'index.html' : path);
+    if (path === '/favicon.ico') {
+      response.writeHead(204).end();
+      return;
+    }
     if (!file.startsWith(root) || !existsSync(file)) {
       response.writeHead(404).end();
       return;
