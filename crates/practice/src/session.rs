@@ -1,27 +1,28 @@
-//! One session: its state behind a lock that is never held across an await, and the pulse that tells everybody who
-//! waits that something changed.
+//! One session: its state, and what every change of it writes.
 
+mod cell;
 pub(crate) mod post;
 pub(crate) mod show;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Form, Manner, Pace,
+    Form, Manner,
     ids::Ids,
     journal::{Journal, Piece},
-    keep::{Keep, Record},
+    keep::Record,
     scenario::{Call, Step},
     voice::{self, Envelope, Tokens},
 };
+
+pub(crate) use cell::Cell;
 
 /// The time now, as the wire has it (0 to 9 fractional digits, §2).
 pub(crate) fn now() -> String {
@@ -370,98 +371,6 @@ impl State {
         self.main.end();
         for thread in &mut self.threads {
             thread.journal.end();
-        }
-    }
-}
-
-/// A session as everybody holds it.
-pub(crate) struct Cell {
-    pub(crate) id: String,
-    pub(crate) pace: Pace,
-    state: Mutex<State>,
-    pulse: watch::Sender<u64>,
-    world: watch::Sender<u64>,
-    keep: Keep,
-}
-
-impl Cell {
-    /// A session of this profile with nothing in it.
-    pub(crate) fn new(
-        id: String,
-        manner: Manner,
-        profile: Profile,
-        pace: Pace,
-        ids: Arc<Ids>,
-        world: watch::Sender<u64>,
-        keep: Keep,
-    ) -> Self {
-        let state = State {
-            session: id.clone(),
-            manner,
-            profile,
-            program: Program::default(),
-            answers: HashMap::new(),
-            turn: None,
-            main: Journal::default(),
-            threads: Vec::new(),
-            gate: Gate::default(),
-            deleted: false,
-            stop_next: false,
-            next_turn: None,
-            ids,
-            records: Vec::new(),
-            touched: false,
-        };
-        Self { id, pace, state: Mutex::new(state), pulse: watch::Sender::new(0), world, keep }
-    }
-
-    /// Looks at the state.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Changes the state, keeps what must survive a restart, and tells everybody who waits.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let result = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let result = change(&mut state);
-            let records = std::mem::take(&mut state.records);
-            let touched = std::mem::take(&mut state.touched);
-            if self.keep.is_on() {
-                for record in records {
-                    self.keep.write(&record);
-                }
-                if touched && !state.deleted {
-                    self.keep.write(&Record::of(&state));
-                }
-            }
-            result
-        };
-        self.pulse.send_modify(|count| *count += 1);
-        self.world.send_modify(|count| *count += 1);
-        result
-    }
-
-    /// Puts back what a restart found, without telling or keeping anything.
-    pub(crate) fn restore(&self, restore: impl FnOnce(&mut State)) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        restore(&mut state);
-        state.records.clear();
-        state.touched = false;
-    }
-
-    /// Something that changes whenever the state does. Subscribe before looking.
-    pub(crate) fn pulse(&self) -> watch::Receiver<u64> {
-        self.pulse.subscribe()
-    }
-
-    /// Waits until the state is as wanted.
-    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool) {
-        let mut pulse = self.pulse();
-        while !self.look(&wanted) {
-            if pulse.changed().await.is_err() {
-                return;
-            }
         }
     }
 }

@@ -183,7 +183,9 @@ async fn serve(world: &Arc<World>, request: Request, next: Next) -> Response {
     let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
         return Refusal::invalid("the body is larger than 4 MB", "body").into_response();
     };
-    let key = text(&head.headers, "idempotency-key").map(str::to_owned);
+    // The second name is the oldest pages' (§1).
+    let key = text(&head.headers, "idempotency-key").or_else(|| text(&head.headers, "x-idempotency-key"));
+    let key = key.map(str::to_owned);
     let what = format!("{} {}", head.method, head.uri.path());
     let (response, repeated) = match key.as_deref().map(|key| recall(world, key, &what, &body)) {
         Some(Recalled::Answer(response)) => (response, true),

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop where it fails")]
 
 mod approvals;
+mod binary;
 mod client;
 mod control;
 mod dialects;
