@@ -20,8 +20,6 @@ export async function cardTests(suite) {
       assert.equal(whole.length, 16_000);
       assert.equal(shown, whole);
       await page.getByText('200 lines / 16,000 chars').waitFor();
-      await page.getByRole('button', { name: 'Copy', exact: true }).click();
-      assert.deepEqual(await calls(page, 'copy_text'), [{ text: whole }]);
       assert.equal(
         await page
           .locator('.cmd')
@@ -31,6 +29,8 @@ export async function cardTests(suite) {
       );
       await press(page, allow(page));
       assert.equal((await calls(page, 'decide')).length, 0);
+      await page.getByRole('button', { name: 'Copy', exact: true }).click();
+      assert.deepEqual(await calls(page, 'copy_text'), [{ text: whole }]);
       await body(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
       await page.waitForFunction(() => !document.querySelector('[data-permissive]').disabled);
       await rest(page);
