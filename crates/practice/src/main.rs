@@ -70,34 +70,40 @@ async fn run(arguments: Arguments) -> Result<(), practice::PracticeError> {
         "base_url": practice.base_url(), "claude_base_url": practice.claude_base_url(),
         "control_url": practice.control_url(), "token": practice.token(), "sessions": sessions,
     });
+    // Ready for SIGTERM before anybody knows that there is something to end.
+    let terminated = terminated();
     println!("{line}");
-    ended().await;
+    ended(terminated).await;
     practice.stop().await;
     Ok(())
 }
 
 /// Comes back when the process is told to end.
-async fn ended() {
+async fn ended(terminated: impl Future<Output = ()>) {
     tokio::select! {
-        () = terminated() => {}
+        () = terminated => {}
         _ = tokio::signal::ctrl_c() => {}
         () = input_closed() => {}
     }
 }
 
+/// Listens for SIGTERM from the call on, not from the first poll on.
 #[cfg(unix)]
-async fn terminated() {
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut signal) => {
-            signal.recv().await;
+fn terminated() -> impl Future<Output = ()> {
+    let signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    async {
+        match signal {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
         }
-        Err(_) => std::future::pending().await,
     }
 }
 
 #[cfg(not(unix))]
-async fn terminated() {
-    std::future::pending().await
+fn terminated() -> impl Future<Output = ()> {
+    std::future::pending()
 }
 
 async fn input_closed() {
