@@ -1,3 +1,5 @@
 //! The engine against the practice server: bytes, log, reducer, decisions, all joined.
 
+mod edges;
+mod rows;
 mod spine;

@@ -5,7 +5,7 @@
 
 use contract::{
     session::SessionId,
-    wire::{FrameKind, LoggedFrame},
+    wire::{FrameKind, LoggedFrame, Origin},
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
@@ -46,6 +46,24 @@ impl Store {
         cursor: CursorMove,
     ) -> Result<Appended, StoreError> {
         self.write(frames.len(), move |desk| append(desk, session, frames, &cursor)).await
+    }
+
+    /// Moves what the stream brought at the places from `first` to `last` so that it begins at `to`: the stream turned
+    /// out to have replayed what stands before the rest.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn move_streamed(&self, session: SessionId, first: i64, last: i64, to: i64) -> Result<(), StoreError> {
+        self.write(1, move |desk| {
+            desk.conn
+                .prepare_cached(
+                    "UPDATE frames SET position = position - ?2 + ?4
+                     WHERE session = ?1 AND position BETWEEN ?2 AND ?3 AND origin = ?5",
+                )?
+                .execute(params![session.0, first, last, to, origin_number(Origin::Stream)])?;
+            Ok(())
+        })
+        .await
     }
 }
 

@@ -1,6 +1,6 @@
 //! The session's live stream: opened when somebody needs it, its frames held back until the history is merged.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{collections::HashSet, mem, sync::Arc, time::Duration};
 
 use contract::{
     Millis,
@@ -57,6 +57,17 @@ impl Away {
     }
 }
 
+/// The beginning of a stream without a cursor. Older servers replay the whole history then, newer ones begin at the end
+/// (qoder-cloud-agents §6), and nothing says which it is, until the stream brings what the newest page of the list holds:
+/// then all that came before it is older than that page.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    /// The events of the newest page.
+    pub page: HashSet<String>,
+    /// The places of what was new so far.
+    pub places: Option<(i64, i64)>,
+}
+
 struct Open {
     links: mpsc::Receiver<Link>,
     commands: mpsc::Sender<sse::connection::Command>,
@@ -81,6 +92,8 @@ pub(super) struct Stream {
     pub reserved: Option<i64>,
     /// Live frames were shown before the history was in.
     pub overtaken: bool,
+    /// What came first on a stream that began without a cursor.
+    pub beginning: Option<Beginning>,
     expired: bool,
 }
 
@@ -96,6 +109,7 @@ impl Default for Stream {
             away: None,
             reserved: None,
             overtaken: false,
+            beginning: None,
             expired: false,
         }
     }
@@ -294,6 +308,7 @@ impl SessionTask {
         }
         self.stream.reserved = Some(self.position);
         self.stream.overtaken = false;
+        self.stream.beginning = self.cursor.is_none().then(Beginning::default);
         self.position += ROOM;
         self.stream.hold_until = Some(Instant::now() + HOLD);
         self.read_history_for_stream();

@@ -118,8 +118,7 @@ pub(super) fn what(kind: &str, id: &str, fields: &Fields<'_>, raw: &str) -> What
                 evaluating: kind != "span.outcome_evaluation_end",
             })
         }
-        "event_start" => preview_start(fields).unwrap_or_else(|| unknown(kind, raw)),
-        "event_delta" => preview_delta(fields).unwrap_or_else(|| unknown(kind, raw)),
+        "event_start" | "event_delta" => preview(kind, fields, id),
         "agent.message_start"
         | "agent.content_block_start"
         | "agent.content_block_delta"
@@ -231,6 +230,13 @@ fn thread(fields: &Fields<'_>, state: SessionState, is_new: bool) -> What {
         state,
         is_new,
     }
+}
+
+/// Live text. What is not known of it is passed over and waits for the whole event (section 8): its frame carries that
+/// event's id, so it must never stand for it.
+fn preview(kind: &str, fields: &Fields<'_>, id: &str) -> What {
+    let known = if kind == "event_start" { preview_start(fields) } else { preview_delta(fields) };
+    known.unwrap_or_else(|| What::PreviewDelta { of: id.to_owned(), index: 0, text: None })
 }
 
 fn preview_start(fields: &Fields<'_>) -> Option<What> {
