@@ -1,5 +1,6 @@
 //! What several test programs share.
 
+pub mod bench;
 pub mod rig;
 pub mod view;
 #[cfg(unix)]
