@@ -1,6 +1,6 @@
 //! The `managed` protocol: Qoder Cloud Agents (the seed page's form and the newest), Claude Managed Agents and clones.
 //!
-//! What differs between the dialects is data ([`dialect`]). Requests are built here and in [`requests`]; frames become
+//! What differs between the dialects is data (`dialect`). Requests are built here and in `requests`; frames become
 //! domain events in `parse` (reads, changes nothing) and `fold` (takes into the running state).
 
 mod calls;
