@@ -31,10 +31,11 @@ pub fn at_start(plain: bool, remembered: bool) -> Step {
     if remembered && !plain { Step::Relaunch } else { Step::Carry }
 }
 
-/// When the limit for the first paint has passed.
+/// When the limit for the first paint has passed. A page that told of its screen, or of a fault of its own, is no
+/// matter of the renderer.
 #[must_use]
-pub fn at_limit(page_ready: bool, plain: bool) -> Step {
-    match (page_ready, plain) {
+pub fn at_limit(heard_of: bool, plain: bool) -> Step {
+    match (heard_of, plain) {
         (true, _) => Step::Carry,
         (false, false) => Step::Relaunch,
         (false, true) => Step::GiveUp,

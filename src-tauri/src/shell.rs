@@ -30,6 +30,11 @@ pub const START_FAILED: i32 = 2;
 /// How long the engine may take to write down what it holds when the app ends.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long a database that another copy holds is waited for: that copy may be on its way out.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked at.
+const LOCK_LOOK: Duration = Duration::from_millis(100);
+
 /// The engine on its way up.
 type Starting = Option<Result<Engine, AppError>>;
 
@@ -200,7 +205,11 @@ async fn start_engine(setup: Setup, practice: PracticeServer, set: Arc<watch::Se
     let began = Instant::now();
     let practice_on = setup.preferences.load().practice_on;
     let notices = setup.notices.clone();
-    let started = Engine::start(setup.config()).await;
+    let mut started = Engine::start(setup.clone().config()).await;
+    while matches!(&started, Err(error) if error.code == ErrorCode::StoreLocked) && began.elapsed() < LOCK_PATIENCE {
+        tokio::time::sleep(LOCK_LOOK).await;
+        started = Engine::start(setup.clone().config()).await;
+    }
     match &started {
         Ok(engine) => {
             tracing::info!(took_ms = millis(began.elapsed()), "engine started");
@@ -223,10 +232,21 @@ pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether the page has drawn its first interactive screen.
+/// How far the page has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing was heard of its first screen.
+    Blank,
+    /// A fault of its own keeps it from one; another renderer would not help.
+    Broken,
+    /// It has drawn its first interactive screen.
+    Up,
+}
+
+/// How far the page has come, to be told and waited for.
 #[derive(Clone)]
 pub struct Page {
-    ready: Arc<watch::Sender<bool>>,
+    stage: Arc<watch::Sender<Stage>>,
     ready_file: Option<PathBuf>,
     age: Arc<dyn Fn() -> Duration + Send + Sync>,
 }
@@ -234,12 +254,12 @@ pub struct Page {
 impl Page {
     /// Not drawn yet. `ready_file` gets the process's age in milliseconds when it is.
     pub fn new(ready_file: Option<PathBuf>, age: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
-        Self { ready: Arc::new(watch::channel(false).0), ready_file, age: Arc::new(age) }
+        Self { stage: Arc::new(watch::channel(Stage::Blank).0), ready_file, age: Arc::new(age) }
     }
 
     /// The page says that it is up.
     pub fn is_up(&self) {
-        if self.ready.send_replace(true) {
+        if self.stage.send_replace(Stage::Up) == Stage::Up {
             return;
         }
         let age_ms = millis((self.age)());
@@ -251,16 +271,27 @@ impl Page {
         }
     }
 
-    /// Whether it is up.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
-        *self.ready.borrow()
+    /// The page reports a fault of its own.
+    pub fn is_broken(&self) {
+        self.stage.send_if_modified(|stage| {
+            let first = *stage == Stage::Blank;
+            if first {
+                *stage = Stage::Broken;
+            }
+            first
+        });
     }
 
-    /// Waits until it is up.
-    pub async fn ready(&self) {
+    /// How far it has come.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        *self.stage.borrow()
+    }
+
+    /// Waits until it is no longer blank.
+    pub async fn heard_of(&self) {
         // The sender lives as long as this value, so the wait cannot fail.
-        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+        let _ = self.stage.subscribe().wait_for(|stage| *stage != Stage::Blank).await;
     }
 }
 
@@ -282,10 +313,12 @@ mod tests {
         let file = folder.path().join("ready");
         let age = Arc::new(AtomicU64::new(700));
         let page = Page::new(Some(file.clone()), move || Duration::from_millis(age.fetch_add(1, Ordering::SeqCst)));
-        assert!(!page.is_ready());
+        page.is_broken();
+        assert_eq!(page.stage(), Stage::Broken);
         page.is_up();
         page.is_up();
-        assert!(page.is_ready());
+        page.is_broken();
+        assert_eq!(page.stage(), Stage::Up);
         assert_eq!(std::fs::read_to_string(file).unwrap(), "700");
     }
 }

@@ -5,18 +5,18 @@ use tauri::{AppHandle, Manager, Runtime};
 use crate::{
     launch::Launch,
     linux_webkit::{PLAIN_RENDERER, RendererMemory, Step, at_limit, start_again},
-    shell::{Page, Shell, millis},
+    shell::{Page, Shell, Stage, millis},
 };
 
-/// Watches one start. Ends when the page is up or the limit has passed.
+/// Watches one start. Ends when the page was heard of or the limit has passed.
 pub async fn watch<R: Runtime>(app: AppHandle<R>, page: Page, launch: Launch, memory: Option<RendererMemory>) {
     let limit = launch.paint_limit();
     tokio::select! {
-        () = page.ready() => return,
+        () = page.heard_of() => return,
         () = tokio::time::sleep(limit) => {}
     }
     let limit_ms = millis(limit);
-    match at_limit(page.is_ready(), launch.plain_renderer) {
+    match at_limit(page.stage() != Stage::Blank, launch.plain_renderer) {
         Step::Carry => {}
         Step::GiveUp => tracing::error!(limit_ms, "no first screen, with the plain renderer either"),
         Step::Relaunch => {

@@ -6,7 +6,7 @@ use tauri::{
     AppHandle, Emitter, Manager, Runtime, Url, WebviewWindow, WebviewWindowBuilder, webview::NewWindowResponse,
 };
 
-use crate::shell::Shell;
+use crate::shell::{Shell, Stage};
 
 /// The one window's label.
 pub const MAIN: &str = "main";
@@ -84,7 +84,8 @@ pub fn show<R: Runtime>(app: &AppHandle<R>) {
 pub fn close_requested<R: Runtime>(app: &AppHandle<R>) {
     let shell = app.state::<Shell>();
     // A page that never came up cannot ask anything.
-    let asked = if shell.page.is_ready() { shell.close_asked() } else { CloseAsked { live: 0, harmless: true } };
+    let asked =
+        if shell.page.stage() == Stage::Up { shell.close_asked() } else { CloseAsked { live: 0, harmless: true } };
     match closing(asked.live, asked.harmless) {
         Closing::Quit => quit(app),
         Closing::Hide => act(app, CloseAction::Hide),

@@ -23,7 +23,7 @@ async fn first_run_practice_stream_approve_done() -> Result<()> {
     page.until_text("pytest -q tests/users").await?;
     page.decide("Allow once").await?;
     page.until_text("All 22 tests pass.").await?;
-    page.until_no_text("Run this command?").await?;
+    page.until_no_button("Allow once").await?;
     assert_eq!(times(&page, "All 22 tests pass.").await?, 1);
     page.close().await;
     desk.pass()
@@ -67,6 +67,7 @@ async fn p03_pending_approval_survives_a_killed_app() -> Result<()> {
     let page = desk.open_app().await?;
     open_session(&page, "Approval").await?;
     page.find("button", "Allow once").await?;
+    page.until_text("One command.").await?;
     assert_eq!(page.look_for("button", "Allow once").await?.len(), 1, "the card is back once");
     assert_eq!(times(&page, "One command.").await?, before.matches("One command.").count(), "nothing is shown twice");
     page.decide("Allow once").await?;
@@ -117,6 +118,22 @@ async fn p07_enter_on_a_fresh_card_decides_nothing() -> Result<()> {
     page.fill("Message", "typed after the keys").await?;
     assert_eq!(page.look_for("button", "Allow once").await?.len(), 1, "the card still waits");
     assert!(server.decisions().await?.is_empty());
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p05_a_request_that_was_answered_elsewhere_can_no_longer_be_answered_here() -> Result<()> {
+    let desk = Desk::set_up("p05_answered_elsewhere", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    server.answer_elsewhere(&server.sessions[0]).await?;
+    page.until_no_button("Allow once").await?;
+    page.until_text("Done after the approval.").await?;
+    assert_eq!(server.decisions().await?.len(), 1, "only the other client's answer is there");
     page.close().await;
     desk.pass()
 }

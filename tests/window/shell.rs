@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 use tests::window::{
     LIMIT, app_program,
     desk::{Desk, Keyring},
+    practice::PracticeServer,
     process::{Process, descendants, freeze, tick, variable_of, wait_for_file, wait_gone},
 };
+
+use crate::steps::connect;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s06_the_page_has_no_network_and_goes_nowhere() -> Result<()> {
@@ -82,21 +85,12 @@ async fn a_database_that_is_in_use_is_told_in_words_and_ends_with_a_code_of_its_
     page.close().await;
 
     let _first = desk.start_app("first-again")?;
-    let mut second = Process::start(&mut desk.command(app_program()), "second", &desk.logs())?;
-    let begin = Instant::now();
-    loop {
-        let windows = desk.xdotool(&["search", "--sync", "--onlyvisible", "--name", "^Countersign$"])?;
-        let own = windows
-            .lines()
-            .find(|window| desk.xdotool(&["getwindowpid", window]).is_ok_and(|id| id == second.id().to_string()));
-        if let Some(window) = own {
-            desk.xdotool(&["windowactivate", "--sync", window])?;
-            desk.xdotool(&["key", "--window", window, "alt+F4"])?;
-            break;
-        }
-        anyhow::ensure!(begin.elapsed() < LIMIT, "the second has no window");
-        tick();
-    }
+    let mut second = desk.start_app("second")?;
+    let windows = desk.xdotool(&["search", "--onlyvisible", "--name", "^Countersign$"])?;
+    let is_its = |window: &&str| desk.xdotool(&["getwindowpid", window]).is_ok_and(|id| id == second.id().to_string());
+    let window = windows.lines().find(is_its).context("the second has no window")?;
+    desk.xdotool(&["windowactivate", "--sync", window])?;
+    desk.xdotool(&["key", "alt+F4"])?;
     assert_eq!(second.wait()?.code(), Some(2));
     desk.pass()
 }
@@ -110,6 +104,34 @@ async fn closing_the_window_with_nothing_running_ends_the_app_in_good_order() ->
     desk.xdotool(&["windowactivate", "--sync", &window])?;
     desk.xdotool(&["key", "alt+F4"])?;
     assert_eq!(app.wait()?.code(), Some(0));
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_the_window_while_a_session_is_live_hides_it_and_a_second_start_brings_it_back() -> Result<()> {
+    let desk = Desk::set_up("closing_the_window_while_live", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    // The driven app saves the server; the one a person starts finds it there.
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    page.kill_app()?;
+
+    let mut app = desk.start_app("app")?;
+    server.wait(json!({ "open_streams": 1 })).await?;
+    let window = desk.xdotool(&["search", "--sync", "--onlyvisible", "--name", "^Countersign$"])?;
+    let window = window.lines().next().context("no window")?.to_owned();
+    desk.xdotool(&["windowactivate", "--sync", &window])?;
+    desk.xdotool(&["key", "alt+F4"])?;
+    let begin = Instant::now();
+    while desk.xdotool(&["search", "--onlyvisible", "--name", "^Countersign$"]).is_ok() {
+        anyhow::ensure!(begin.elapsed() < LIMIT, "the window stays");
+        tick();
+    }
+    let mut second = Process::start(&mut desk.command(app_program()), "second", &desk.logs())?;
+    assert!(second.wait()?.success());
+    desk.xdotool(&["search", "--sync", "--onlyvisible", "--name", "^Countersign$"])?;
+    assert_eq!(server.control(json!({ "do": "counters" })).await?["open_streams"], 1, "the session was watched on");
+    app.end();
     desk.pass()
 }
 

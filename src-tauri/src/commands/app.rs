@@ -49,7 +49,8 @@ pub async fn set_preferences(shell: State<'_, Shell>, args: Preferences) -> Resu
 
 /// Logs an error of the page: its kind and places, never its words.
 #[tauri::command]
-pub fn report_page_error(args: PageError) {
+pub fn report_page_error(shell: State<'_, Shell>, args: PageError) {
+    shell.page.is_broken();
     let (kind, places) = logging::page_error_places(&args.message, args.stack.as_deref());
     tracing::error!(kind, ?places, "page error");
     if cfg!(debug_assertions) {

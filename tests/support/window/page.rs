@@ -38,6 +38,12 @@ check();
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element(String);
 
+struct Named {
+    element: Element,
+    role: String,
+    name: String,
+}
+
 /// The page in a running app.
 pub struct Page {
     driver: Arc<Driver>,
@@ -121,13 +127,13 @@ impl Page {
         self.until(&format!("the text {text:?}"), look, json!(text)).await.map(drop)
     }
 
-    /// Waits until the page no longer shows this text.
+    /// Waits until there is no button with this text any more.
     ///
     /// # Errors
-    /// Where it still does at the end of the time.
-    pub async fn until_no_text(&self, text: &str) -> Result<()> {
-        let look = "return !document.body.innerText.includes(args)";
-        self.until(&format!("the text {text:?} to go"), look, json!(text)).await.map(drop)
+    /// Where there still is one at the end of the time.
+    pub async fn until_no_button(&self, text: &str) -> Result<()> {
+        let look = "return ![...document.querySelectorAll('button')].some((b) => b.textContent.trim() === args)";
+        self.until(&format!("the button {text:?} to go"), look, json!(text)).await.map(drop)
     }
 
     /// All text the page shows.
@@ -149,7 +155,9 @@ impl Page {
                 return Ok(found);
             }
             if begin.elapsed() > LIMIT {
-                bail!("no {role} {name:?}. The page says:\n{}", self.text().await?);
+                let there = self.named(role).await?.into_iter().map(|found| format!("{} {:?}", found.role, found.name));
+                let there: Vec<_> = there.collect();
+                bail!("no {role} {name:?}. There are {there:?}. The page says:\n{}", self.text().await?);
             }
             // Its name may come from elsewhere in the page: any change is a reason to look again.
             let wait = "const done = arguments[arguments.length - 1]; const o = new MutationObserver(end); \
@@ -164,6 +172,13 @@ impl Page {
     /// # Errors
     /// Where the page is gone.
     pub async fn look_for(&self, role: &str, name: &str) -> Result<Vec<Element>> {
+        let all = self.named(role).await?;
+        let right = |found: &Named| same_name(&found.name, name, role) && same_role(&found.role, role);
+        Ok(all.into_iter().filter(right).map(|found| found.element).collect())
+    }
+
+    /// What could have this role, with role and name as the engine computes them.
+    async fn named(&self, role: &str) -> Result<Vec<Named>> {
         let selector = match role {
             "button" => "button, [role=button]",
             "textbox" => "input, textarea, [role=textbox], [contenteditable=true]",
@@ -181,18 +196,15 @@ impl Page {
         for reference in all.as_array().into_iter().flatten() {
             let Some(id) = reference[ELEMENT].as_str() else { continue };
             // An element may have gone since it was listed.
-            let Ok(label) = self.call(Method::GET, &format!("/element/{id}/computedlabel"), None).await else {
+            let Ok(name) = self.call(Method::GET, &format!("/element/{id}/computedlabel"), None).await else {
                 continue;
             };
-            if !label.as_str().is_some_and(|label| label.trim() == name) {
-                continue;
-            }
-            let Ok(computed) = self.call(Method::GET, &format!("/element/{id}/computedrole"), None).await else {
-                continue;
-            };
-            if computed.as_str().is_some_and(|computed| same_role(computed, role)) {
-                found.push(Element(id.to_owned()));
-            }
+            let Ok(role) = self.call(Method::GET, &format!("/element/{id}/computedrole"), None).await else { continue };
+            found.push(Named {
+                element: Element(id.to_owned()),
+                role: role.as_str().unwrap_or_default().to_owned(),
+                name: name.as_str().unwrap_or_default().trim().to_owned(),
+            });
         }
         Ok(found)
     }
@@ -264,7 +276,7 @@ impl Page {
         self.click(&field).await?;
         // `clear` of the protocol sends no input event: Ctrl+A, Delete does.
         self.keys(&field, "\u{e009}a\u{e000}\u{e017}").await?;
-        self.keys(&field, text).await
+        if text.is_empty() { Ok(()) } else { self.keys(&field, text).await }
     }
 
     /// Types into a thing.
@@ -285,6 +297,12 @@ impl Page {
     pub async fn close(self) {
         let _ = tokio::time::timeout(Duration::from_secs(10), self.call(Method::DELETE, "", None)).await;
     }
+}
+
+/// WebKit adds a field's placeholder to its name.
+fn same_name(computed: &str, name: &str, role: &str) -> bool {
+    computed == name
+        || role == "textbox" && computed.strip_prefix(name).is_some_and(|placeholder| placeholder.starts_with(' '))
 }
 
 /// WebKit's names for roles differ a little from ARIA's.

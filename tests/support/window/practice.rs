@@ -82,6 +82,20 @@ impl PracticeServer {
         Ok(all.into_iter().filter(|seen| seen["status"].as_u64().is_some_and(|status| status < 300)).collect())
     }
 
+    /// Allows what a session waits for, as another client of the same server would.
+    ///
+    /// # Errors
+    /// Where nothing waits, or the server refuses.
+    pub async fn answer_elsewhere(&self, session: &str) -> Result<()> {
+        let state = self.control(json!({ "do": "session", "session": session })).await?;
+        let waiting = state["waiting"].as_array().and_then(|all| all.first()).context("nothing waits")?;
+        let event = json!({ "type": "user.tool_confirmation", "tool_use_id": waiting, "result": "allow" });
+        let request = self.client.post(format!("{}/sessions/{session}/events", self.base_url));
+        let answer = request.bearer_auth(&self.token).json(&json!({ "events": [event] })).send().await?;
+        answer.error_for_status()?;
+        Ok(())
+    }
+
     /// Ends it, as a crash would.
     pub fn kill(&mut self) {
         self.process.end();

@@ -178,9 +178,11 @@ pub fn freeze(id: i32) -> Result<()> {
 pub fn wait_gone(id: i32) -> Result<()> {
     let begin = std::time::Instant::now();
     while begin.elapsed() < LIMIT {
-        let state = std::fs::read_to_string(format!("/proc/{id}/stat"));
-        // A zombie has ended; its parent has not looked yet.
-        if !state.is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))) {
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { return Ok(()) };
+        // A zombie has ended once its last thread has; its parent has only not looked yet.
+        let zombie = stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'));
+        let threads = std::fs::read_dir(format!("/proc/{id}/task")).map_or(0, Iterator::count);
+        if zombie && threads <= 1 {
             return Ok(());
         }
         tick();
