@@ -18,6 +18,7 @@ export type Sheet =
   | { kind: 'new_session'; server: ServerId | null }
   | { kind: 'scenarios' }
   | { kind: 'add_server' }
+  | { kind: 'environment'; server: ServerId }
   | { kind: 'close'; asked: CloseAsked };
 
 export interface Toast {
