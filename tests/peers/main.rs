@@ -5,6 +5,8 @@
 
 mod clients;
 mod open_managed_agents;
+#[cfg(unix)]
+mod window;
 
 use std::path::PathBuf;
 

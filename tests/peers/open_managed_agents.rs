@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, sync::Arc};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use contract::{
     command::{CreateSession, SendMessage},
     item::ItemBody,
@@ -24,7 +24,8 @@ use tokio::{
 
 use crate::{peers, script};
 
-const KEY: &str = "peer-key";
+/// The key it takes.
+pub const KEY: &str = "peer-key";
 
 /// The peer, running.
 pub struct Peer {
@@ -36,7 +37,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    async fn start() -> Result<Self> {
+    pub async fn start() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut child = Command::new(peers().join("open-managed-agents/bin/python"))
             .arg(script("serve_open_managed_agents.py"))
@@ -53,33 +54,52 @@ impl Peer {
         Ok(Self { child, stdin, base: format!("http://127.0.0.1:{port}/v1"), http, _folder: folder })
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Result<String> {
-        let answer = self
-            .http
-            .post(format!("{}{path}", self.base))
+    /// Its address, as a person enters it.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.base))
             .header("x-api-key", KEY)
             .header("anthropic-version", "2023-06-01")
             .header("anthropic-beta", "managed-agents-2026-04-01")
-            .json(body)
-            .send()
-            .await?;
+    }
+
+    /// Sends a body and gives the answer.
+    pub async fn send(&self, path: &str, body: &Value) -> Result<Value> {
+        let answer = self.request(reqwest::Method::POST, path).json(body).send().await?;
         let status = answer.status();
         let body: Value = answer.json().await?;
         ensure!(status.is_success(), "{path}: {status} {body}");
-        match body.get("id").and_then(Value::as_str) {
-            Some(id) => Ok(id.to_owned()),
-            None => bail!("{path}: no id in {body}"),
-        }
+        Ok(body)
+    }
+
+    /// Makes something and gives its id.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<String> {
+        let made = self.send(path, body).await?;
+        made.get("id").and_then(Value::as_str).map(str::to_owned).with_context(|| format!("{path}: no id in {made}"))
+    }
+
+    /// A session's events, as text.
+    pub async fn events(&self, session: &str) -> Result<String> {
+        Ok(self
+            .request(reqwest::Method::GET, &format!("/sessions/{session}/events?limit=100"))
+            .send()
+            .await?
+            .text()
+            .await?)
     }
 
     /// An agent with these tools, and an environment for it.
-    async fn agent(&self, tools: Value) -> Result<(String, String)> {
+    pub async fn agent(&self, tools: Value) -> Result<(String, String)> {
         let agent = self.post("/agents", &json!({"name": "Peer", "model": "local", "tools": tools})).await?;
         let environment = self.post("/environments", &json!({"name": "here", "config": {"type": "cloud"}})).await?;
         Ok((agent, environment))
     }
 
-    async fn stop(mut self) -> Result<()> {
+    pub async fn stop(mut self) -> Result<()> {
         drop(self.stdin.take());
         self.child.wait().await?;
         Ok(())
@@ -127,7 +147,7 @@ impl Joined {
     }
 }
 
-fn asking_tools() -> Value {
+pub fn asking_tools() -> Value {
     json!([{
         "type": "agent_toolset_20260401",
         "default_config": {"enabled": true, "permission_policy": {"type": "always_ask"}},
