@@ -78,9 +78,12 @@ impl InFlight {
     }
 }
 
-/// One line of what a request is about.
+/// One line of what a request is about: the command's first line, or the arguments on one line.
 pub(super) fn subject(request: &Request) -> String {
-    one_line(request.command.as_ref().map_or(request.arguments.text.as_str(), |command| command.text.as_str()))
+    match &request.command {
+        Some(command) => one_line(&command.text),
+        None => one_line(&request.arguments.text.split_whitespace().collect::<Vec<_>>().join(" ")),
+    }
 }
 
 impl SessionTask {

@@ -15,6 +15,7 @@ use store::StoreError;
 use tokio::time::Instant;
 
 use super::{
+    intake::Taken,
     local::LocalRecord,
     task::{News, SessionTask},
 };
@@ -125,9 +126,11 @@ impl SessionTask {
         }
         match news.found {
             Found::Events { events, newest } => {
-                let frames: Vec<Frame> = events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
+                let mut frames: Vec<Frame> =
+                    events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
                 if newest {
                     let now = self.now();
+                    let behind = frames.split_off(self.before_overtaking(&frames));
                     // Before what the stream has brought since it was opened, behind all that was known then.
                     let marker_at = self.stream.reserved.take().unwrap_or(self.position);
                     let end = marker_at + 1 + i64::try_from(frames.len()).unwrap_or(i64::MAX);
@@ -136,7 +139,8 @@ impl SessionTask {
                     if taken.new > 0 && std::mem::take(&mut self.stream.overtaken) {
                         self.rebuild().await?;
                     }
-                    self.newest_page_done(Some(marker_at), taken.new).await?;
+                    let behind = self.take_frames(behind, Origin::List, now).await?;
+                    self.newest_page_done(Some(marker_at), taken.and(behind)).await?;
                 } else {
                     // Older pages go below everything known; the fold sees them in order once all are here.
                     let count = i64::try_from(frames.len()).unwrap_or(i64::MAX);
@@ -148,7 +152,7 @@ impl SessionTask {
                 let was_whole = std::mem::replace(&mut self.history.complete, true);
                 self.history.reading = None;
                 if !self.history.newest_done {
-                    self.newest_page_done(None, 0).await?;
+                    self.newest_page_done(None, Taken::default()).await?;
                 }
                 self.record.synced_updated_at = self.record.updated_at.or(Some(0));
                 if !was_whole && self.lowest < 0 {
@@ -160,7 +164,7 @@ impl SessionTask {
             Found::Failed(error) => {
                 self.history.reading = None;
                 if !self.history.newest_done {
-                    self.newest_page_done(None, 0).await?;
+                    self.newest_page_done(None, Taken::default()).await?;
                 }
                 match error.code {
                     ErrorCode::GoneAtServer => self.gone().await?,
@@ -174,11 +178,24 @@ impl SessionTask {
         Ok(())
     }
 
+    /// How many events of the newest page stand before what overtook it, itself included: the rest came later.
+    fn before_overtaking(&self, page: &[Frame]) -> usize {
+        let overtaking = &self.stream.overtaking;
+        if overtaking.is_empty() {
+            return page.len();
+        }
+        let overtook = |frame: &Frame| {
+            self.fold.codec.parse(frame).identity.is_some_and(|identity| overtaking.contains(&identity.event_id))
+        };
+        page.iter().rposition(overtook).map_or(page.len(), |last| last + 1)
+    }
+
     /// The newest page is in (or will not come): live frames may follow.
-    async fn newest_page_done(&mut self, marker_at: Option<i64>, recovered: u32) -> Result<(), StoreError> {
+    async fn newest_page_done(&mut self, marker_at: Option<i64>, taken: Taken) -> Result<(), StoreError> {
         self.history.newest_done = true;
         if let Some(away) = self.stream.take_away() {
-            self.log_resumed(&away, recovered).await?;
+            let recovered = taken.new;
+            self.log_resumed(&away, taken).await?;
             if let Some(position) = marker_at
                 && (recovered > 0 || away.worth_a_line())
             {

@@ -30,6 +30,17 @@ pub(super) struct Taken {
     pub terminal: bool,
 }
 
+impl Taken {
+    /// This batch and the next one together.
+    pub(super) fn and(self, next: Self) -> Self {
+        Self {
+            new: self.new + next.new,
+            known: self.known + next.known,
+            terminal: self.terminal || next.terminal,
+        }
+    }
+}
+
 impl SessionTask {
     /// Takes live frames in, in the order of their arrival.
     pub(super) async fn take_frames(
@@ -65,6 +76,12 @@ impl SessionTask {
                     Some(id) => cursor = CursorMove::To(Cursor(id.to_owned())),
                     None => {}
                 }
+            }
+            if origin != Origin::List
+                && self.history.holds_live()
+                && let Some(identity) = &read.identity
+            {
+                self.stream.overtaking.insert(identity.event_id.clone());
             }
             logged.push(LoggedFrame {
                 frame,

@@ -18,7 +18,7 @@ use store::StoreError;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{local::LocalRecord, task::SessionTask};
+use super::{intake::Taken, local::LocalRecord, task::SessionTask};
 
 /// Reads that may wait for the session's task. When full, the connection reads no further and TCP slows the server.
 const READS: usize = 64;
@@ -92,6 +92,9 @@ pub(super) struct Stream {
     pub reserved: Option<i64>,
     /// Live frames were shown before the history was in.
     pub overtaken: bool,
+    /// Events that came another way while the newest page of the history was read: what stands behind them in that
+    /// page happened after them.
+    pub overtaking: HashSet<String>,
     /// What came first on a stream that began without a cursor.
     pub beginning: Option<Beginning>,
     expired: bool,
@@ -109,6 +112,7 @@ impl Default for Stream {
             away: None,
             reserved: None,
             overtaken: false,
+            overtaking: HashSet::new(),
             beginning: None,
             expired: false,
         }
@@ -412,8 +416,8 @@ impl SessionTask {
     }
 
     /// How the link came back, in the connection log.
-    pub(super) async fn log_resumed(&mut self, away: &Away, recovered: u32) -> Result<(), StoreError> {
-        let what = ConnectionLogKind::Resumed { recovered, duplicates: 0, away_ms: away.ms };
+    pub(super) async fn log_resumed(&mut self, away: &Away, taken: Taken) -> Result<(), StoreError> {
+        let what = ConnectionLogKind::Resumed { recovered: taken.new, duplicates: taken.known, away_ms: away.ms };
         self.log_connection(what, None).await
     }
 }

@@ -15,6 +15,8 @@ pub struct Changes {
     requests_gone: Vec<String>,
     /// The header differs.
     pub header: bool,
+    /// The header differs in what may follow a moment later: bars of the timeline, usage.
+    pub header_soon: bool,
     /// Everything differs.
     pub reset: bool,
 }
@@ -45,6 +47,8 @@ pub struct Taken {
     pub requests_gone: Vec<String>,
     /// The header differs.
     pub header: bool,
+    /// The header differs in what may follow a moment later: bars of the timeline, usage.
+    pub header_soon: bool,
     /// Everything differs.
     pub reset: bool,
 }
@@ -74,6 +78,7 @@ impl Changes {
         if self.dirty.remove(id) {
             self.items.retain(|item| item != id);
         }
+        self.appends.retain(|append| append.item != id);
         self.gone.push(id.to_owned());
     }
 
@@ -101,9 +106,28 @@ impl Changes {
             requests: std::mem::take(&mut self.requests),
             requests_gone: std::mem::take(&mut self.requests_gone),
             header: std::mem::take(&mut self.header),
+            header_soon: std::mem::take(&mut self.header_soon),
             reset: std::mem::take(&mut self.reset),
         };
         self.dirty.clear();
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn text_for_an_item_that_is_gone_in_the_same_flush_is_not_sent() {
+        let mut changes = Changes::default();
+        changes.append("draft", Some(0), "some");
+        changes.append("other", Some(0), "text");
+        changes.item_gone("draft");
+        let taken = changes.take();
+        assert_eq!(taken.gone, ["draft"]);
+        assert_eq!(taken.appends, [Append { item: "other".into(), part: Some(0), text: "text".into() }]);
     }
 }

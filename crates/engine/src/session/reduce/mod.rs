@@ -162,16 +162,16 @@ impl Reducer {
             EventBody::TurnEnded { stop } => self.turn_ended(stop, &stamp),
             EventBody::ModelStarted { id } => {
                 self.turn.model_started(&id, at);
-                self.changes.header = true;
+                self.changes.header_soon = true;
             }
             EventBody::ModelEnded { id, .. } => {
                 self.turn.model_ended(&id, at);
                 self.end_thinking(at);
-                self.changes.header = true;
+                self.changes.header_soon = true;
             }
             EventBody::Usage { usage, scope } => {
                 self.turn.usage(usage, scope);
-                self.changes.header = true;
+                self.changes.header_soon = true;
             }
             EventBody::Facts { title, agent, archived } => {
                 self.title = title.or(self.title.take());
@@ -216,7 +216,7 @@ impl Reducer {
         }
         if !own {
             // What sub-agents do shows in their lane; the session's own line is not theirs.
-            self.changes.header = true;
+            self.changes.header_soon = true;
         }
     }
 
@@ -280,6 +280,9 @@ impl Reducer {
 
     /// Thoughts that were open end when something else begins.
     fn end_thinking(&mut self, at: Millis) {
+        if self.thinking.is_empty() {
+            return;
+        }
         for (id, started) in std::mem::take(&mut self.thinking) {
             if let Some(Item { body: ItemBody::Thought(thought), .. }) = self.transcript.get_mut(&id) {
                 thought.active = false;

@@ -28,7 +28,7 @@ impl Reducer {
             _ => None,
         };
         let shown = argument_text(input);
-        let text = self.transcript.keep(format!("{id}#input"), &shown.text, TEXT_INLINE_BYTES);
+        let text = self.transcript.keep_own(&id, "input", shown.text, TEXT_INLINE_BYTES);
         let state = match (&known, permission) {
             (Some(known), _) if known.state != ToolState::Announced => known.state.clone(),
             (_, Permission::Denied) => ToolState::Denied { reason: None },
@@ -38,7 +38,9 @@ impl Reducer {
         if state == ToolState::Running {
             self.turn.tool_started(&id, &name, stamp.at);
         }
-        self.activity = Some(Activity::Tool { name: name.clone() });
+        if !matches!(&self.activity, Some(Activity::Tool { name: last }) if *last == name) {
+            self.activity = Some(Activity::Tool { name: name.clone() });
+        }
         let tool = ToolCall {
             name,
             source,
@@ -53,7 +55,7 @@ impl Reducer {
             request: known.and_then(|known| known.request),
         };
         self.put(stamp, id, ItemBody::Tool(tool));
-        self.changes.header = true;
+        self.changes.header_soon = true;
     }
 
     pub(super) fn tool_result(
@@ -95,7 +97,7 @@ impl Reducer {
         };
         self.turn.tool_ended(&id, stamp.at);
         self.changes.item(&id);
-        self.changes.header = true;
+        self.changes.header_soon = true;
         // A call that has its result waits for nobody, even when no echo of the answer was seen.
         if let Some(request) = request
             && self.requests.get(&request).is_some_and(|known| super::requests::waits(&known.state))

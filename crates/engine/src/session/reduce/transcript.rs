@@ -53,8 +53,11 @@ impl Transcript {
             return;
         }
         let mut order = position.saturating_mul(PLACES);
-        while self.items.contains_key(&order) {
-            order += 1;
+        // What comes live stands behind everything: no place there is taken.
+        if self.items.last_key_value().is_some_and(|(last, _)| *last >= order) {
+            while self.items.contains_key(&order) {
+                order += 1;
+            }
         }
         item.order = order;
         self.places.insert(item.id.clone(), order);
@@ -64,8 +67,10 @@ impl Transcript {
     /// Takes an item out, with its long texts.
     pub fn remove(&mut self, id: &str) -> Option<Item> {
         let order = self.places.remove(id)?;
-        let prefix = format!("{id}#");
-        self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
+        if !self.payloads.is_empty() {
+            let prefix = format!("{id}#");
+            self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
+        }
         self.items.remove(&order)
     }
 
@@ -103,8 +108,29 @@ impl Transcript {
         Text { text: head, chars, handle: Some(handle) }
     }
 
+    /// Keeps a text of an item as [`Self::keep`] does. A short one is not copied.
+    pub fn keep_own(&mut self, id: &str, what: &str, text: String, inline: usize) -> Text {
+        if text.len() > inline {
+            return self.keep(format!("{id}#{what}"), &text, inline);
+        }
+        if !self.payloads.is_empty() {
+            self.payloads.remove(&format!("{id}#{what}"));
+        }
+        Text { chars: text.chars().count() as u64, text, handle: None }
+    }
+
     /// Keeps the long texts of an item's parts.
-    pub fn keep_parts(&mut self, id: &str, what: &str, parts: Vec<Part>, inline: usize) -> Vec<Part> {
+    pub fn keep_parts(&mut self, id: &str, what: &str, mut parts: Vec<Part>, inline: usize) -> Vec<Part> {
+        // Nearly every message and result: nothing of it is long, and nothing of it was.
+        let is_short = |part: &Part| matches!(part, Part::Text(text) if text.text.len() <= inline);
+        if self.payloads.is_empty() && parts.iter().all(is_short) {
+            for part in &mut parts {
+                if let Part::Text(text) = part {
+                    text.handle = None;
+                }
+            }
+            return parts;
+        }
         parts
             .into_iter()
             .enumerate()
