@@ -9,6 +9,8 @@ pub mod driver;
 pub mod page;
 pub mod practice;
 pub mod process;
+pub mod screen;
+pub mod steps;
 
 use std::{path::PathBuf, time::Duration};
 

@@ -29,7 +29,9 @@ impl Driver {
             desk.command("WebKitWebDriver")
                 .arg(format!("--port={port}"))
                 // Without it the app lets no driver in, and a session would wait for ever.
-                .env("TAURI_WEBVIEW_AUTOMATION", "true"),
+                .env("TAURI_WEBVIEW_AUTOMATION", "true")
+                // With it a picture of the page is never answered.
+                .env_remove("WEBKIT_DISABLE_DMABUF_RENDERER"),
             &format!("driver-{port}"),
             &desk.logs(),
         )?;

@@ -36,7 +36,7 @@ check();
 
 /// A thing of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Element(String);
+pub struct Element(pub(super) String);
 
 struct Named {
     element: Element,
@@ -55,7 +55,7 @@ impl Page {
         Self { driver, session }
     }
 
-    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
+    pub(super) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
         self.driver.call(method, &format!("/session/{}{path}", self.session), body).await
     }
 
@@ -76,6 +76,25 @@ impl Page {
         let id = self.app_id()?;
         kill_now(id)?;
         wait_gone(id)
+    }
+
+    /// Ends the page's own process as `kill -9` does, and waits until the page is there anew.
+    ///
+    /// # Errors
+    /// Where it does not come back.
+    pub async fn kill_page_process(&self) -> Result<()> {
+        let app = self.app_id()?;
+        let old = descendants(app, |program| program == "WebKitWebProcess").into_iter().next().context("no page process")?;
+        kill_now(old)?;
+        wait_gone(old)?;
+        let begin = std::time::Instant::now();
+        while self.run("return document.querySelector('main') !== null", Value::Null).await.ok() != Some(json!(true)) {
+            if begin.elapsed() > LIMIT {
+                bail!("the page does not come back");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// Runs a script and answers what it returns.
@@ -185,6 +204,10 @@ impl Page {
             "link" => "a, [role=link]",
             "heading" => "h1, h2, h3, h4, [role=heading]",
             "checkbox" => "input[type=checkbox], [role=checkbox]",
+            "radio" => "input[type=radio], [role=radio]",
+            "menuitem" => "[role=menuitem]",
+            "article" => "article, [role=article]",
+            "list" => "ul, ol, [role=list]",
             "combobox" => "select, [role=combobox]",
             "dialog" => "dialog, [role=dialog], [role=alertdialog]",
             "region" => "section, [role=region]",
