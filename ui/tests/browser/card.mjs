@@ -14,12 +14,11 @@ export async function cardTests(suite) {
       const page = await open('long-command', { session: CODING });
       await rest(page);
       assert.equal(await allow(page).isDisabled(), true);
-      await page.getByText('Scroll to the end first').waitFor();
       const shown = await page.locator('.cmd').first().textContent();
       const whole = await page.evaluate(() => window.rehearsal.payloads.get('h-long'));
       assert.equal(whole.length, 16_000);
       assert.equal(shown, whole);
-      await page.getByText('200 lines / 16,000 chars').waitFor();
+      await page.getByText('Scroll to the end first · 200 lines / 16,000 chars').waitFor();
       assert.equal(
         await page
           .locator('.cmd')

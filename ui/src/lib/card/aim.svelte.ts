@@ -25,7 +25,8 @@ let pointerPlace: string | null = null;
 let windowActiveSince = Number.NEGATIVE_INFINITY;
 
 if (typeof window !== 'undefined') {
-  window.addEventListener('focus', () => (windowActiveSince = performance.now()), true);
+  // Focus events of elements do not bubble up to here: only the window's own arrives.
+  window.addEventListener('focus', () => (windowActiveSince = performance.now()));
 }
 
 export interface AimedButton {
