@@ -8,6 +8,7 @@ pub mod launch;
 pub mod linux_webkit;
 pub mod logging;
 pub mod opener;
+pub mod page_process;
 pub mod practice_server;
 pub mod preferences;
 pub mod shell;
@@ -86,7 +87,8 @@ pub fn build<R: Runtime>(
     assemble(builder, !launch.driven)
         .setup(move |app| {
             // Tauri panics where this fails, so it says what is wrong and ends the app in good order instead.
-            if let Err(error) = start_log(app, &launch).and_then(|()| set_up(app, launch, opener)) {
+            let started = start_log(app, &launch).and_then(|()| set_up(app, launch, opener)).and_then(|()| revive(app));
+            if let Err(error) = started {
                 eprintln!("countersign: could not start: {error}");
                 app.handle().exit(START_FAILED);
             }
@@ -98,6 +100,8 @@ pub fn build<R: Runtime>(
 /// Plugins, commands and what the window's events mean.
 fn assemble<R: Runtime>(builder: Builder<R>, alone: bool) -> Builder<R> {
     let builder = builder.plugin(tauri_plugin_store::Builder::default().build());
+    #[cfg(target_os = "macos")]
+    let builder = page_process::revived(builder);
     // First of all plugins with an effect: a second start must end before it touches anything. Under a WebDriver the
     // app before may still own the name, and the driver would wait for ever for the one that went away.
     let builder = if alone {
@@ -119,6 +123,15 @@ fn assemble<R: Runtime>(builder: Builder<R>, alone: bool) -> Builder<R> {
 }
 
 type Failure = Box<dyn std::error::Error>;
+
+#[cfg_attr(not(target_os = "linux"), expect(clippy::unnecessary_wraps, reason = "elsewhere the builder sees to it"))]
+fn revive<R: Runtime>(app: &mut App<R>) -> Result<(), Failure> {
+    #[cfg(target_os = "linux")]
+    if let Some(window) = app.get_webview_window(window::MAIN) {
+        page_process::revive(&window)?;
+    }
+    Ok(())
+}
 
 fn start_log<R: Runtime>(app: &mut App<R>, launch: &Launch) -> Result<(), Failure> {
     let (_, log_dir) = folders(app.handle(), launch.data_dir.clone())?;

@@ -257,11 +257,9 @@ impl Page {
         Self { stage: Arc::new(watch::channel(Stage::Blank).0), ready_file, age: Arc::new(age) }
     }
 
-    /// The page says that it is up.
+    /// The page says that it is up. It does so again after its process died and it was loaded anew.
     pub fn is_up(&self) {
-        if self.stage.send_replace(Stage::Up) == Stage::Up {
-            return;
-        }
+        self.stage.send_replace(Stage::Up);
         let age_ms = millis((self.age)());
         tracing::info!(age_ms, "page ready");
         if let Some(file) = &self.ready_file
@@ -307,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ready_file_is_written_once_with_the_first_screens_age() {
+    fn the_ready_file_holds_the_age_of_each_first_screen_and_a_page_that_is_up_stays_so() {
         use std::sync::atomic::{AtomicU64, Ordering};
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ready");
@@ -316,9 +314,11 @@ mod tests {
         page.is_broken();
         assert_eq!(page.stage(), Stage::Broken);
         page.is_up();
-        page.is_up();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "700");
         page.is_broken();
         assert_eq!(page.stage(), Stage::Up);
-        assert_eq!(std::fs::read_to_string(file).unwrap(), "700");
+        std::fs::remove_file(&file).unwrap();
+        page.is_up();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "701");
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 use tests::window::{
     desk::{Desk, Keyring},
     practice::PracticeServer,
+    process::{descendants, kill_now, wait_for_file},
 };
 
 use crate::steps::{connect, open_session, times};
@@ -134,6 +135,39 @@ async fn p05_a_request_that_was_answered_elsewhere_can_no_longer_be_answered_her
     page.until_no_button("Allow once").await?;
     page.until_text("Done after the approval.").await?;
     assert_eq!(server.decisions().await?.len(), 1, "only the other client's answer is there");
+    page.close().await;
+    desk.pass()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p03_pending_approval_survives_a_killed_page_process() -> Result<()> {
+    let desk = Desk::set_up("p03_killed_page_process", Keyring::Unlocked)?;
+    let server = PracticeServer::start(&desk, &["approval"])?;
+    let page = desk.open_app().await?;
+    connect(&page, &server).await?;
+    open_session(&page, "Approval").await?;
+    page.find("button", "Allow once").await?;
+    page.kill_app()?;
+
+    // No driver survives its page's process, so a person's start is what dies here: the app loads the page anew.
+    let mut app = desk.start_app("app")?;
+    server.wait(json!({ "open_streams": 1 })).await?;
+    let ready = desk.file("app.ready");
+    std::fs::remove_file(&ready)?;
+    let died = descendants(app.id(), |program| program == "WebKitWebProcess");
+    assert_eq!(died.len(), 1);
+    kill_now(died[0])?;
+    wait_for_file(&ready)?;
+    let lives = descendants(app.id(), |program| program == "WebKitWebProcess");
+    assert!(lives.len() == 1 && lives != died, "{died:?}, then {lives:?}");
+    assert!(server.decisions().await?.is_empty());
+    app.end();
+
+    let page = desk.open_app().await?;
+    open_session(&page, "Approval").await?;
+    page.decide("Allow once").await?;
+    page.until_text("Done after the approval.").await?;
+    assert_eq!(server.decisions().await?.len(), 1);
     page.close().await;
     desk.pass()
 }
