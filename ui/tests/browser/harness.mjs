@@ -12,7 +12,7 @@ const root = join(results, 'page');
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src ipc: http://ipc.localhost";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src ipc: http://ipc.localhost; base-uri 'none'; form-action 'none'";
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -102,6 +102,8 @@ export class Suite {
       timezoneId: 'Asia/Shanghai',
       reducedMotion: 'reduce',
     });
+    // As the shell does: a library that writes over an inherited name fails here first.
+    await context.addInitScript(() => Object.freeze(Object.prototype));
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT_MS);
     page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
