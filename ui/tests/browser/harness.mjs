@@ -1,6 +1,6 @@
 /** Serves the rehearsal build under the shipped page's CSP, opens stories in Chromium, and counts results. */
 import assert from 'node:assert/strict';
-import { createReadStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { extname, join, normalize } from 'node:path';
@@ -168,8 +168,4 @@ export async function press(page, button) {
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.down();
   await page.mouse.up();
-}
-
-export function cleanPictures() {
-  rmSync(join(results, 'shipped'), { recursive: true, force: true });
 }
