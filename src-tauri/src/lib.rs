@@ -8,6 +8,7 @@ pub mod launch;
 pub mod linux_webkit;
 pub mod logging;
 pub mod opener;
+#[cfg(not(windows))]
 pub mod page_process;
 pub mod practice_server;
 pub mod preferences;
@@ -87,7 +88,9 @@ pub fn build<R: Runtime>(
     assemble(builder, !launch.driven)
         .setup(move |app| {
             // Tauri panics where this fails, so it says what is wrong and ends the app in good order instead.
-            let started = start_log(app, &launch).and_then(|()| set_up(app, launch, opener)).and_then(|()| revive(app));
+            let started = start_log(app, &launch).and_then(|()| set_up(app, launch, opener));
+            #[cfg(target_os = "linux")]
+            let started = started.and_then(|()| revive(app));
             if let Err(error) = started {
                 eprintln!("countersign: could not start: {error}");
                 app.handle().exit(START_FAILED);
@@ -124,9 +127,8 @@ fn assemble<R: Runtime>(builder: Builder<R>, alone: bool) -> Builder<R> {
 
 type Failure = Box<dyn std::error::Error>;
 
-#[cfg_attr(not(target_os = "linux"), expect(clippy::unnecessary_wraps, reason = "elsewhere the builder sees to it"))]
-fn revive<R: Runtime>(app: &mut App<R>) -> Result<(), Failure> {
-    #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
+fn revive<R: Runtime>(app: &App<R>) -> Result<(), Failure> {
     if let Some(window) = app.get_webview_window(window::MAIN) {
         page_process::revive(&window)?;
     }
@@ -213,7 +215,12 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, event: RunEvent) {
     match event {
         RunEvent::Exit => {
             let app = app.clone();
-            tauri::async_runtime::block_on(async move { app.state::<Shell>().shutdown().await });
+            tauri::async_runtime::block_on(async move {
+                // There is none where the start failed before it.
+                if let Some(shell) = app.try_state::<Shell>() {
+                    shell.shutdown().await;
+                }
+            });
         }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => window::show(app),
