@@ -1,9 +1,15 @@
 //! The behaviour rows that can be shown without a window. Each test is named after its row.
 
+mod chinese;
 mod elsewhere;
+mod flood;
+mod keyring;
 mod once;
 mod pending;
+mod probe;
 mod reconnect;
+mod secrets;
+mod servers;
 mod stop;
 
 use std::time::Duration;
