@@ -113,9 +113,12 @@ export class SessionView {
     }
   }
 
-  /** Takes a request's new state from an answer to a command, ahead of its patch. */
+  /**
+   * Takes a request's new state from an answer to a command, ahead of its patch. Answers and patches come by two
+   * roads: where the patches were faster, the request is past being open, and the answer is old.
+   */
   settle(request: Request): void {
-    if (this.requests.some((other) => other.id === request.id)) {
+    if (this.requests.some((other) => other.id === request.id && other.state.kind === 'open')) {
       this.requests = withRequest(this.requests, request);
     }
   }

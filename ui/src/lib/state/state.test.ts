@@ -158,6 +158,20 @@ describe('p19 batches and revisions', () => {
     expect(world.calls.filter((call) => call.name === 'open_session')).toHaveLength(2);
   });
 
+  it('a card does not fall back to sending when the answer of decide is slower than its patches', async () => {
+    const { world, app } = await started();
+    const open = sampleRequest({ id: 'r', session: 1, state: { kind: 'open' } });
+    const sending = { ...open, state: { kind: 'sending', choice: 'allow_once', attempt: 1 } } as const;
+    const accepted = { ...open, state: { kind: 'accepted', choice: 'allow_once', at: 1 } } as const;
+    const state = () => app.session?.requests.find((request) => request.id === 'r')?.state.kind;
+    world.change(1, { kind: 'request', request: open });
+    app.session?.settle(sending);
+    expect(state()).toBe('sending');
+    world.change(1, { kind: 'request', request: accepted });
+    app.session?.settle(sending);
+    expect(state()).toBe('accepted');
+  });
+
   it('keeps patches that arrive while a snapshot is on its way', async () => {
     const { world, app } = await started();
     world.of(1).items.push(agentSaid('b', 'b'));
