@@ -31,6 +31,35 @@ impl Store {
         self.write(save.upserts.len() + save.gone.len(), move |desk| save_items(desk, session, &save)).await
     }
 
+    /// Saves a part of a change that is too large for one transaction: until [`Self::save_items`] ends it, the
+    /// projections count as not current.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchSession`], or when the database cannot be written; then nothing of it is.
+    pub async fn save_part(
+        &self,
+        session: SessionId,
+        upserts: Vec<StoredItem>,
+        gone: Vec<ItemId>,
+    ) -> Result<(), StoreError> {
+        self.write(upserts.len() + gone.len(), move |desk| {
+            require(desk.conn, session)?;
+            upsert_all(desk, session, &upserts, &mut HashSet::new())?;
+            let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+            remove(desk.conn, session, &gone)?;
+            mark(desk.conn, session, NOT_CURRENT)
+        })
+        .await
+    }
+
+    /// The ids of a session's saved items.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn item_ids(&self, session: SessionId) -> Result<HashSet<ItemId>, StoreError> {
+        self.read(move |conn| known_items(conn, session)).await
+    }
+
     /// What a session's projections were made from; `None` where there are none.
     ///
     /// # Errors
@@ -127,19 +156,30 @@ impl Store {
 fn save_items(desk: &mut Desk<'_>, session: SessionId, save: &ItemsSave) -> Result<(), StoreError> {
     require(desk.conn, session)?;
     let mut stale = if save.replace_all { known_items(desk.conn, session)? } else { HashSet::new() };
+    upsert_all(desk, session, &save.upserts, &mut stale)?;
+    let stale: Vec<&str> = stale.iter().chain(&save.gone).map(String::as_str).collect();
+    remove(desk.conn, session, &stale)?;
+    save_rest(desk.conn, session, save)
+}
+
+/// Inserts or replaces items, and takes each out of `stale`.
+fn upsert_all(
+    desk: &mut Desk<'_>,
+    session: SessionId,
+    upserts: &[StoredItem],
+    stale: &mut HashSet<String>,
+) -> Result<(), StoreError> {
     let first = session.0 << SESSION_SHIFT;
     let last: i64 = desk
         .conn
         .prepare_cached("SELECT ifnull(max(id), ?1) FROM items WHERE id BETWEEN ?1 AND ?1 + 4294967295")?
         .query_row([first], |row| row.get(0))?;
     // Each takes a number whether it needs one or not: a hole is harmless.
-    for (id, stored) in (last + 1..).zip(&save.upserts) {
+    for (id, stored) in (last + 1..).zip(upserts) {
         stale.remove(&stored.item.id);
         upsert(desk, session, id, stored)?;
     }
-    let stale: Vec<&str> = stale.iter().chain(&save.gone).map(String::as_str).collect();
-    remove(desk.conn, session, &stale)?;
-    save_rest(desk.conn, session, save)
+    Ok(())
 }
 
 fn upsert(desk: &mut Desk<'_>, session: SessionId, id: i64, stored: &StoredItem) -> Result<(), StoreError> {
@@ -188,10 +228,17 @@ fn save_rest(conn: &Connection, session: SessionId, save: &ItemsSave) -> Result<
         "INSERT INTO usage (session, body) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET body = ?2",
     )?
     .execute(params![session.0, json("usage", &save.usage)?])?;
+    mark(conn, session, save.through_seq)
+}
+
+/// A log mark that no log stands at.
+const NOT_CURRENT: i64 = -1;
+
+fn mark(conn: &Connection, session: SessionId, through_seq: i64) -> Result<(), StoreError> {
     conn.prepare_cached(
         "INSERT INTO projections (session, version, through_seq) VALUES (?1, ?2, ?3)
          ON CONFLICT (session) DO UPDATE SET version = ?2, through_seq = ?3",
     )?
-    .execute(params![session.0, PROJECTION_VERSION, save.through_seq])?;
+    .execute(params![session.0, PROJECTION_VERSION, through_seq])?;
     Ok(())
 }

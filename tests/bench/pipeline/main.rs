@@ -2,13 +2,15 @@
 //!
 //! (a) decoded to events by this app, on one thread; (b) its whole path: committed rows and patches serialized for a
 //! window; (c) read and dropped with the same HTTP client; (d) parsed by the two official clients, which keep nothing.
+//!
+//! `bench-pipeline decode` or `durable` runs that part once, without comparisons, for a profiler to look at.
 
 mod app;
 mod server;
 
 use std::{path::PathBuf, process::Command, time::Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
 use tests::bench::{Line, median, print};
 
@@ -23,6 +25,20 @@ fn main() -> Result<()> {
     let one_thread = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let rate = |seconds: f64| EVENTS as f64 / seconds;
+    let line =
+        |case, metric, value, unit, target| print(&Line { bench: "pipeline", case, metric, value, unit, target });
+    match std::env::args().nth(1).as_deref() {
+        None => {}
+        Some("decode") => {
+            let decoded = rate(one_thread.block_on(app::decode(&base, EVENTS))?);
+            return line("managed", "decode_events_per_s", decoded, "events/s", Some(1_000_000.0));
+        }
+        Some("durable") => {
+            let durable = rate(threads.block_on(app::whole_path(&base, EVENTS))?);
+            return line("managed", "durable_events_per_s", durable, "events/s", Some(200_000.0));
+        }
+        Some(other) => bail!("no part is called {other}: decode, durable"),
+    }
 
     // One of each per round, so that a slow moment of the machine meets them all.
     let (mut dropped, mut decoded, mut durable) = (Vec::new(), Vec::new(), Vec::new());
@@ -32,8 +48,6 @@ fn main() -> Result<()> {
         durable.push(rate(threads.block_on(app::whole_path(&base, EVENTS))?));
     }
     let (dropped, decoded, durable) = (median(dropped), median(decoded), median(durable));
-    let line =
-        |case, metric, value, unit, target| print(&Line { bench: "pipeline", case, metric, value, unit, target });
     line("managed", "read_drop_events_per_s", dropped, "events/s", None)?;
     line("managed", "decode_events_per_s", decoded, "events/s", Some(1_000_000.0))?;
     line("managed", "durable_events_per_s", durable, "events/s", Some(200_000.0))?;

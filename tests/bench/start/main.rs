@@ -39,7 +39,7 @@ mod measured {
 
     use super::memory;
 
-    const ROUNDS: usize = 7;
+    const ROUNDS: usize = 9;
     /// Times its time, times its memory.
     const TARGET: f64 = 1.5;
 
@@ -86,6 +86,7 @@ mod measured {
         wait_for_file(&ready).with_context(|| format!("{} shows nothing", program.display()))?;
         let interactive_ms = begin.elapsed().as_secs_f64() * 1000.0;
         let memory_mb = memory::at_rest(running.id())?;
+        eprintln!("{}: {interactive_ms:.0} ms, {memory_mb:.0} MB", program.display());
         Ok(Start { interactive_ms, memory_mb })
     }
 

@@ -61,15 +61,6 @@ pub(super) struct Announced<'a> {
 impl Calls {
     /// A call became known. Tells its request where there is one.
     pub(super) fn announced(&mut self, call: &Announced<'_>, out: &mut Vec<EventBody>) {
-        let known = Call {
-            id: call.id.to_owned(),
-            kind: call.kind,
-            name: call.name.to_owned(),
-            source: call.source.map(str::to_owned),
-            input: call.input.to_owned(),
-            turn: call.turn.map(str::to_owned),
-            thread: call.thread.map(str::to_owned),
-        };
         let is_waited_for = self.waiting.iter().any(|id| id == call.id);
         if let Some(settled) = self.settled.get(call.id).filter(|_| !is_waited_for) {
             // Its answer was read before it was: history is read backwards.
@@ -79,6 +70,15 @@ impl Calls {
         if self.answered.contains(call.id) {
             return;
         }
+        let known = Call {
+            id: call.id.to_owned(),
+            kind: call.kind,
+            name: call.name.to_owned(),
+            source: call.source.map(str::to_owned),
+            input: call.input.to_owned(),
+            turn: call.turn.map(str::to_owned),
+            thread: call.thread.map(str::to_owned),
+        };
         if is_waited_for || ((call.asks || call.at_once) && !call.in_past) {
             self.asked.insert(call.id.to_owned());
             out.push(EventBody::Request(seed(&known, is_waited_for || call.at_once)));

@@ -163,13 +163,18 @@ fn tool_use(kind: &str, fields: &Fields<'_>) -> What {
         name: fields.word("name").unwrap_or_default(),
         source: if is_client { Some("client".to_owned()) } else { fields.word("mcp_server_name") },
         input: fields.raw("input").unwrap_or("{}").to_owned(),
-        permission: match evaluated.as_deref() {
-            Some("allow") => Permission::Allowed,
-            Some("ask") => Permission::Ask,
-            Some("deny") => Permission::Denied,
-            _ => Permission::Unsaid,
-        },
+        permission: permission(evaluated.as_deref()),
         kind: if is_client { RequestKind::ClientTool } else { RequestKind::Approval },
+    }
+}
+
+/// What the server's word for its rule means.
+pub(super) fn permission(word: Option<&str>) -> Permission {
+    match word {
+        Some("allow") => Permission::Allowed,
+        Some("ask") => Permission::Ask,
+        Some("deny") => Permission::Denied,
+        _ => Permission::Unsaid,
     }
 }
 

@@ -9,9 +9,11 @@ use std::borrow::Cow;
 
 use contract::{
     item::{Part, Text},
+    request::RequestKind,
     wire::{Frame, FrameKind, Identity, TooLarge},
 };
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{
     errors, events,
@@ -186,12 +188,14 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The two frames of which there are many, read in one pass. Whatever is unusual about them is left to the general
+/// The frames of which there are many, read in one pass. Whatever is unusual about them is left to the general
 /// reader, which knows every form.
 fn quick(frame: &Frame) -> Option<Said> {
     match frame.name.as_deref()? {
         "event_delta" => quick_delta(&frame.data),
         "agent.message" => quick_message(frame),
+        "agent.tool_use" => quick_tool_use(&frame.data),
+        "agent.tool_result" => quick_tool_result(&frame.data),
         _ => None,
     }
 }
@@ -257,20 +261,123 @@ struct QuickMessage<'a> {
     content: Vec<QuickBlock<'a>>,
 }
 
-fn quick_message(frame: &Frame) -> Option<Said> {
-    let read: QuickMessage<'_> = serde_json::from_str(&frame.data).ok()?;
-    if read.kind != "agent.message" || read.id.is_empty() || read.content.iter().any(|block| block.kind != "text") {
+/// A name that stands twice is refused by serde, so it is left to the general reader too.
+#[derive(Deserialize)]
+struct QuickToolUse<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    id: &'a str,
+    name: &'a str,
+    #[serde(borrow)]
+    input: &'a RawValue,
+    #[serde(borrow, default)]
+    evaluated_permission: Option<&'a str>,
+    #[serde(borrow, default)]
+    evaluation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    mcp_server_name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    turn_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    session_thread_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    created_at: Option<&'a str>,
+    #[serde(borrow, default)]
+    processed_at: Option<&'a str>,
+}
+
+fn quick_tool_use(data: &str) -> Option<Said> {
+    let read: QuickToolUse<'_> = serde_json::from_str(data).ok()?;
+    let is_plain = read.kind == "agent.tool_use"
+        && !read.id.is_empty()
+        && read.evaluation.is_none()
+        && read.mcp_server_name.is_none()
+        && read.input.get() != "null";
+    if !is_plain {
         return None;
     }
-    let parts = read
-        .content
+    let what = What::ToolUse {
+        name: read.name.to_owned(),
+        source: None,
+        input: read.input.get().to_owned(),
+        permission: events::permission(read.evaluated_permission),
+        kind: RequestKind::Approval,
+    };
+    Some(Said {
+        at: [read.processed_at, read.created_at].into_iter().flatten().find_map(times::millis),
+        turn: word(read.turn_id),
+        thread: word(read.session_thread_id),
+        id: read.id.to_owned(),
+        is_bare: false,
+        what,
+    })
+}
+
+#[derive(Deserialize)]
+struct QuickToolResult<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    id: &'a str,
+    tool_use_id: &'a str,
+    #[serde(borrow, default)]
+    name: Option<&'a str>,
+    #[serde(borrow)]
+    content: Vec<QuickBlock<'a>>,
+    #[serde(default)]
+    is_error: Option<bool>,
+    #[serde(borrow, default)]
+    turn_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    session_thread_id: Option<&'a str>,
+    #[serde(borrow, default)]
+    created_at: Option<&'a str>,
+    #[serde(borrow, default)]
+    processed_at: Option<&'a str>,
+}
+
+fn quick_tool_result(data: &str) -> Option<Said> {
+    let read: QuickToolResult<'_> = serde_json::from_str(data).ok()?;
+    if read.kind != "agent.tool_result" || read.id.is_empty() || read.tool_use_id.is_empty() {
+        return None;
+    }
+    let what = What::ToolResult {
+        call: read.tool_use_id.to_owned(),
+        name: word(read.name),
+        output: plain_parts(read.content)?,
+        is_error: read.is_error == Some(true),
+    };
+    Some(Said {
+        at: [read.processed_at, read.created_at].into_iter().flatten().find_map(times::millis),
+        turn: word(read.turn_id),
+        thread: word(read.session_thread_id),
+        id: read.id.to_owned(),
+        is_bare: false,
+        what,
+    })
+}
+
+fn word(text: Option<&str>) -> Option<String> {
+    text.filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Blocks that are all text, as parts.
+fn plain_parts(content: Vec<QuickBlock<'_>>) -> Option<Vec<Part>> {
+    content
         .into_iter()
         .map(|block| {
             let chars = block.text.chars().count() as u64;
-            Part::Text(Text { text: block.text.into_owned(), chars, handle: None })
+            let part = || Part::Text(Text { text: block.text.into_owned(), chars, handle: None });
+            (block.kind == "text").then(part)
         })
-        .collect();
-    let word = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        .collect()
+}
+
+fn quick_message(frame: &Frame) -> Option<Said> {
+    let read: QuickMessage<'_> = serde_json::from_str(&frame.data).ok()?;
+    if read.kind != "agent.message" || read.id.is_empty() {
+        return None;
+    }
+    let parts = plain_parts(read.content)?;
     Some(Said {
         at: [read.processed_at, read.created_at].into_iter().flatten().find_map(times::millis),
         turn: word(read.turn_id),

@@ -175,7 +175,11 @@ impl Fold {
             &mut bodies,
         );
         let Use { name, source, input, permission, .. } = call;
-        told.push(EventBody::ToolCall { id, name, source, input, permission });
+        let body = EventBody::ToolCall { id, name, source, input, permission };
+        if bodies.is_empty() {
+            return told.push_last(body);
+        }
+        told.push(body);
         told.extend(bodies);
     }
 
