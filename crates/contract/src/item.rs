@@ -115,7 +115,7 @@ pub enum Part {
     Image {
         /// `image/png`, …
         media_type: String,
-        /// How to read it.
+        /// How to read it: its bytes, as base64.
         handle: String,
         /// Decoded bytes.
         bytes: u64,

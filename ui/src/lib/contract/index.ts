@@ -996,7 +996,7 @@ export type Part = { "kind": "text" } & Text | { "kind": "image",
  */
 media_type: string, 
 /**
- * How to read it.
+ * How to read it: its bytes, as base64.
  */
 handle: string, 
 /**
