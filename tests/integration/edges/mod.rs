@@ -2,6 +2,12 @@
 //! the stream, the record, the fold and the reducer, and looks at what a window shows in the end.
 
 mod stage;
+mod wire;
 
+mod content;
+mod lists;
 mod previews;
+mod requests;
+mod sending;
 mod streams;
+mod turns;

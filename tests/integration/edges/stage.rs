@@ -2,13 +2,15 @@
 
 use anyhow::{Context as _, Result};
 use contract::{
-    command::{ReadItems, SessionRef},
+    command::{ReadItems, SendMessage, SessionRef},
     connection::{ConnectionLogKind, ConnectionState},
+    error::AppError,
     item::{Item, ItemBody, Message, Part, Role},
     session::{SessionId, SessionState},
 };
 use engine::Engine;
 use practice::WaitFor;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tests::{
     rig::{Dialect, Rig},
@@ -60,11 +62,10 @@ impl Stage {
 
     /// Waits until the turn is over, the stream is open and everything sent so far is shown.
     pub async fn settle(&mut self) -> Result<()> {
-        self.view
-            .until("an idle session on an open stream", |view| {
-                view.header.row.state == SessionState::Idle && is_live(view) && !view.header.loading_history
-            })
-            .await?;
+        let idle =
+            |view: &View| view.header.row.state == SessionState::Idle && is_live(view) && !view.header.loading_history;
+        let waited = self.view.until("an idle session on an open stream", idle).await;
+        waited.with_context(|| format!("{:?} {:?}", self.view.header, self.view.requests))?;
         self.shown().await
     }
 
@@ -131,6 +132,32 @@ impl Stage {
         let session = self.rig.session(&self.remote).await?;
         self.view = View::open(&self.rig.engine, "main", session).await?;
         Ok(())
+    }
+
+    /// What another client asks of this session; `path` goes on from the session's own.
+    pub async fn elsewhere(&self, method: Method, path: &str, body: &Value) -> Result<u16> {
+        let address = format!("{}/sessions/{}{path}", self.rig.practice.base_url(), self.remote);
+        let request = reqwest::Client::new().request(method, address).bearer_auth(self.rig.practice.token());
+        let answer = request.header("content-type", "application/json").body(body.to_string()).send().await?;
+        Ok(answer.status().as_u16())
+    }
+
+    /// Another client's answer to a request.
+    pub async fn confirm_elsewhere(&self, request: &str, result: &str) -> Result<u16> {
+        let event = json!({"type": "user.tool_confirmation", "tool_use_id": request, "result": result});
+        self.elsewhere(Method::POST, "/events", &json!({"events": [event]})).await
+    }
+
+    /// How often the server holds a message of the person with this text.
+    pub fn messages_at_server(&self, text: &str) -> Result<usize> {
+        let events = self.rig.control.events(&self.remote)?;
+        let is_it = |event: &&Value| event["type"] == "user.message" && event["content"][0]["text"] == text;
+        Ok(events.iter().filter(is_it).count())
+    }
+
+    /// Sends a message as the person does.
+    pub async fn send(&self, text: &str) -> Result<(), AppError> {
+        self.rig.engine.send_message(SendMessage { session: self.view.session(), text: text.to_owned() }).await
     }
 
     /// The items of a kind, in order, as lines.

@@ -56,9 +56,12 @@ async fn managed_edge_02_an_event_that_comes_twice_is_shown_once() -> Result<()>
     let id = stage.emit(json!({"type": "agent.message", "content": blocks("At the boundary")}))?;
     let again = json!({"id": id, "type": "agent.message", "content": blocks("At the boundary")});
     stage.raw(frame(&id, "agent.message", &again))?;
+    stage.shown().await?;
     stage.reconnect().await?;
     stage.raw(frame(&id, "agent.message", &again))?;
     assert_eq!(stage.said().await?, ["Hello. This is a plain answer in a few words.", "At the boundary"]);
+    let resumed = stage.resumed();
+    assert!(resumed.len() == 2 && resumed.iter().all(|(new, known)| *new == 0 && *known > 5), "{resumed:?}");
     stage.stop().await;
     Ok(())
 }

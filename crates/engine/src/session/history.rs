@@ -155,8 +155,11 @@ impl SessionTask {
                     self.newest_page_done(None, Taken::default()).await?;
                 }
                 self.record.synced_updated_at = self.record.updated_at.or(Some(0));
-                if !was_whole && self.lowest < 0 {
-                    self.rebuild().await?;
+                if !was_whole {
+                    self.place_replayed().await?;
+                    if self.lowest < 0 {
+                        self.rebuild().await?;
+                    }
                 }
                 self.fold.reducer.touch_header();
                 self.history_settled().await?;
@@ -167,7 +170,10 @@ impl SessionTask {
                     self.newest_page_done(None, Taken::default()).await?;
                 }
                 match error.code {
-                    ErrorCode::GoneAtServer => self.gone().await?,
+                    ErrorCode::GoneAtServer => {
+                        self.gone().await?;
+                        self.resolve_checks().await?;
+                    }
                     ErrorCode::Unauthorized | ErrorCode::Forbidden => self.stream.refused_by(&error),
                     _ => self.retry_at = Some(Instant::now() + RETRY_AFTER),
                 }
@@ -226,6 +232,16 @@ impl SessionTask {
         self.flush_outbox().await
     }
 
+    /// What the stream replayed is older than every page that was read while it came.
+    async fn place_replayed(&mut self) -> Result<(), StoreError> {
+        let Some(beginning) = self.stream.beginning.take() else { return Ok(()) };
+        if let (true, Some((first, last))) = (beginning.is_replay, beginning.places) {
+            self.lowest -= last - first + 1;
+            self.hub.store.move_streamed(self.id, first, last, self.lowest).await?;
+        }
+        Ok(())
+    }
+
     async fn log_older(&mut self, frames: Vec<Frame>) -> Result<(), StoreError> {
         let at = self.now();
         let logged = frames
@@ -233,6 +249,9 @@ impl SessionTask {
             .zip(self.lowest..)
             .map(|(frame, position)| {
                 let read = self.fold.codec.parse(&frame);
+                if let (Some(beginning), Some(event)) = (&mut self.stream.beginning, &read.identity) {
+                    beginning.is_replay |= beginning.first.as_ref() == Some(&event.event_id);
+                }
                 contract::wire::LoggedFrame {
                     frame,
                     origin: Origin::List,

@@ -138,10 +138,11 @@ impl SessionTask {
             CursorMove::Clear => self.cursor = None,
         }
         self.stream.committed(self.cursor.clone());
-        let mut replayed = None;
         for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {
             let buffered = frame.kind == FrameKind::Buffered;
-            replayed = replayed.or_else(|| self.note_beginning(frame, &outcome));
+            if outcome == Outcome::New {
+                self.note_beginning(frame);
+            }
             match outcome {
                 Outcome::Same => {
                     taken.known += u32::from(buffered);
@@ -152,33 +153,19 @@ impl SessionTask {
             }
             self.fold.take(frame, parsed);
         }
-        if let Some((first, last)) = replayed {
-            self.lowest -= last - first + 1;
-            self.hub.store.move_streamed(self.id, first, last, self.lowest).await?;
-            self.rebuild().await?;
-        }
         self.take_effects().await
     }
 
-    /// Gives the places of what the stream brought as new, once it shows that it replays the history.
-    fn note_beginning(&mut self, logged: &LoggedFrame, outcome: &Outcome) -> Option<(i64, i64)> {
-        let beginning = self.stream.beginning.as_mut()?;
-        let event = logged.identity.as_ref().filter(|_| logged.kind == FrameKind::Buffered)?;
-        match (logged.origin, outcome) {
-            (Origin::List, _) => {
-                beginning.page.insert(event.event_id.clone());
-                None
-            }
-            (Origin::Stream, Outcome::New) => {
-                let first = beginning.places.map_or(logged.position, |(first, _)| first);
-                beginning.places = Some((first, logged.position));
-                None
-            }
-            (Origin::Stream, Outcome::Same) if beginning.page.contains(&event.event_id) => {
-                self.stream.beginning.take().and_then(|beginning| beginning.places)
-            }
-            _ => None,
+    /// Notes what is new on a stream that began without a cursor.
+    fn note_beginning(&mut self, logged: &LoggedFrame) {
+        let Some(beginning) = &mut self.stream.beginning else { return };
+        if logged.origin != Origin::Stream || logged.kind != FrameKind::Buffered {
+            return;
         }
+        let Some(event) = &logged.identity else { return };
+        let first = beginning.places.map_or(logged.position, |(first, _)| first);
+        beginning.places = Some((first, logged.position));
+        beginning.first.get_or_insert_with(|| event.event_id.clone());
     }
 
     /// Does what the reducer asks for.

@@ -211,6 +211,8 @@ impl SessionTask {
                 self.fold.reducer.state = SessionState::Running;
                 self.read_history();
             }
+            // The history knows whether the session is gone.
+            ErrorCode::GoneAtServer => self.read_history(),
             _ if back_to_queue => self.retry_at = Some(Instant::now() + Duration::from_secs(3)),
             _ => self.say_refused(&failed.error),
         }

@@ -7,7 +7,7 @@ use contract::{
     connection::{ConnectionCause, ConnectionLogKind, ConnectionState},
     error::{AppError, ErrorCode},
     server::ServerState,
-    session::{ClosedReason, SessionState},
+    session::SessionState,
     wire::{Cursor, Frame, Origin},
 };
 use sse::{
@@ -58,14 +58,15 @@ impl Away {
 }
 
 /// The beginning of a stream without a cursor. Older servers replay the whole history then, newer ones begin at the end
-/// (qoder-cloud-agents §6), and nothing says which it is, until the stream brings what the newest page of the list holds:
-/// then all that came before it is older than that page.
+/// (qoder-cloud-agents §6), and nothing says which it is, until the list's older pages hold what came first.
 #[derive(Debug, Default)]
 pub(super) struct Beginning {
-    /// The events of the newest page.
-    pub page: HashSet<String>,
-    /// The places of what was new so far.
+    /// The first event that was new.
+    pub first: Option<String>,
+    /// The places of all that were new.
     pub places: Option<(i64, i64)>,
+    /// An older page of the list holds the first: the stream replays.
+    pub is_replay: bool,
 }
 
 struct Open {
@@ -389,8 +390,7 @@ impl SessionTask {
 
     /// The session is gone at the server.
     pub(super) async fn gone(&mut self) -> Result<(), StoreError> {
-        self.fold.reducer.closed = Some(ClosedReason::Deleted);
-        self.fold.reducer.state = SessionState::Ended;
+        self.fold.reducer.gone();
         self.stream.close();
         self.stream.state = ConnectionState::Gone;
         self.fold.reducer.touch_header();

@@ -234,6 +234,15 @@ impl Reducer {
         }
     }
 
+    /// The server no longer knows the session: nothing of it runs or waits.
+    pub fn gone(&mut self) {
+        self.closed = Some(ClosedReason::Deleted);
+        self.state = SessionState::Ended;
+        self.drafts_closed(true);
+        self.void_requests();
+        self.changes.header = true;
+    }
+
     fn put(&mut self, stamp: Stamp, id: ItemId, body: ItemBody) {
         let item = Item { id: id.clone(), order: 0, turn: stamp.turn, thread: stamp.thread, at: stamp.at, body };
         self.transcript.put(item, stamp.position);
