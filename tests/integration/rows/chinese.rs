@@ -44,9 +44,9 @@ async fn p24_chinese_cut_at_every_byte_arrives_whole() -> Result<()> {
 }
 
 #[tokio::test]
-async fn p24_a_chinese_run_dripped_byte_by_byte_arrives_whole_and_is_found_by_two_characters() -> Result<()> {
+async fn p24_a_chinese_run_dripped_seven_bytes_at_a_time_arrives_whole_and_is_found_by_two_characters() -> Result<()> {
     let rig = Rig::start(Dialect::Qoder).await?;
-    rig.control.bend_next_stream(StreamAct::Drip { bytes: 1, every_ms: 0 });
+    rig.control.bend_next_stream(StreamAct::Drip { bytes: 7, every_ms: 0 });
     let (_, mut view) = rig.play("tokyo-weather", &[]).await?;
     view.until("the requests", |view| view.open_requests().len() == 2).await?;
     for request in view.open_requests().into_iter().cloned().collect::<Vec<_>>() {
@@ -83,7 +83,9 @@ async fn p24_bytes_that_are_no_text_are_said_not_swallowed() -> Result<()> {
     view.until("a live stream", is_live).await?;
     rig.control.release(None)?;
     view.until("a word about the bytes", |view| {
-        view.items.values().any(|item| matches!(&item.body, ItemBody::Notice(notice) if notice.code == NoticeCode::BadUtf8))
+        view.items
+            .values()
+            .any(|item| matches!(&item.body, ItemBody::Notice(notice) if notice.code == NoticeCode::BadUtf8))
     })
     .await?;
     view.until("what came after them", |view| view.text().contains("a plain answer in a few words")).await?;

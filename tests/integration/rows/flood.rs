@@ -12,7 +12,7 @@ use contract::{
     server::ServerOptions,
     session::SessionState,
 };
-use practice::{Config, Practice};
+use practice::{Config, Practice, WaitFor};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use tests::{
@@ -20,7 +20,7 @@ use tests::{
     view::View,
 };
 
-use super::{allow, carried_out, connects, is_live, pass, waiting_rig};
+use super::{is_live, pass};
 
 /// How many events the flooding session brings.
 const FLOOD: usize = 3_000;
@@ -76,13 +76,13 @@ async fn p26_an_oversized_event_is_kept_by_its_beginning_and_the_stream_goes_on(
     let rig = Rig::start_with(Dialect::Qoder, options).await?;
     let (remote, mut view) = rig.play("plain", &[]).await?;
     view.until("an idle live stream", |view| view.header.row.state == SessionState::Idle && is_live(view)).await?;
-    let before = connects(&view);
+    let before = rig.control.counters().opened.len();
     rig.control.emit(&remote, says("evt_big", &"巨".repeat(100_000)))?;
     rig.control.emit(&remote, says("evt_after", "Still here after it."))?;
     view.until("what came after it", |view| view.text().contains("Still here after it.")).await?;
     view.until("a word about it", |view| notices(view, NoticeCode::TooLarge) == 1).await?;
     view.until("the list asked for it", |view| !view.header.loading_history).await?;
-    assert_eq!(connects(&view), before, "the stream went on");
+    assert_eq!(rig.control.counters().opened.len(), before, "the stream went on");
     // The list cannot bring it either: the cap holds there, too. It is not asked again and again.
     rig.control.emit(&remote, says("evt_later", "And later."))?;
     view.until("what came later", |view| view.text().contains("And later.")).await?;
@@ -136,14 +136,24 @@ async fn p18_a_waiting_session_without_a_card_gets_a_fallback_card_within_two_se
 
 #[tokio::test]
 async fn s17_servers_with_the_same_ids_do_not_touch_each_other() -> Result<()> {
-    let (rig, remote, mut view, request) = waiting_rig(Dialect::Qoder).await?;
-    // The same seed: the twin gives its sessions and events the same ids.
+    let rig = Rig::start(Dialect::Qoder).await?;
+    // The same seed, and nothing asked for before: both give their sessions and events the same ids.
     let config = Config { pace: practice::Pace::Fast, ..Config::default() };
-    let twin = Practice::start(config).await?;
-    let twin_remote = twin.start_scenario("approval").await?;
+    let (one, twin) = (Practice::start(config.clone()).await?, Practice::start(config).await?);
+    let (remote, twin_remote) = (one.start_scenario("approval").await?, twin.start_scenario("approval").await?);
     assert_eq!(twin_remote, remote);
-    let server = rig.engine.add_server(draft(&twin.base_url(), twin.token(), ServerOptions::default())).await?;
-    let session = rig.engine.session_by_remote(&server.id, &twin_remote).await?;
+    for (practice, remote) in [(&one, &remote), (&twin, &twin_remote)] {
+        let session = Some(remote.clone());
+        practice.control().wait(&WaitFor { session, phase: Some("waiting".into()), ..WaitFor::default() }).await?;
+    }
+    let add = async |practice: &Practice| {
+        rig.engine.add_server(draft(&practice.base_url(), practice.token(), ServerOptions::default())).await
+    };
+    let own = rig.engine.session_by_remote(&add(&one).await?.id, &remote).await?;
+    let mut view = View::open(&rig.engine, "main", own).await?;
+    view.until("the request", |view| view.open_requests().len() == 1).await?;
+    let request = view.open_requests()[0].clone();
+    let session = rig.engine.session_by_remote(&add(&twin).await?.id, &twin_remote).await?;
     assert_ne!(session, view.session());
     let mut other = View::open(&rig.engine, "other", session).await?;
     other.until("the twin's request", |view| view.open_requests().len() == 1).await?;
@@ -163,8 +173,8 @@ async fn s17_servers_with_the_same_ids_do_not_touch_each_other() -> Result<()> {
     }
     other.until("the flood", |view| view.items.contains_key("evt_flood_499")).await?;
     assert_eq!(other.open_requests(), [&twins]);
-    allow(&rig, &mut view, &request).await?;
-    assert_eq!(carried_out(&rig, &request.id), 1);
+    rig.engine.decide(decision(&request, "allow_once")).await?;
+    one.control().until(|seen| seen.accepted(&request.id) == 1).await?;
     assert_eq!(twin.control().counters().decisions, [], "nothing of it reached the twin");
     assert!(!view.text().contains("evt_flood"), "{}", view.text());
     Ok(())

@@ -12,8 +12,8 @@ use contract::{
     server::{ServerOptions, ServerWarning},
 };
 use engine::{Engine, MemoryCredentials};
-use pretty_assertions::assert_eq;
 use practice::{RequestAct, RequestFault};
+use pretty_assertions::assert_eq;
 use tests::rig::{Dialect, Rig, draft, engine};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
@@ -232,7 +232,11 @@ async fn s11_a_redirect_to_another_origin_never_gets_the_token() -> Result<()> {
     let (engine, _dir) = alone().await?;
     let to = format!("location: {}/api/v1/cloud/agents?limit=1\r\n", thief.address);
     let server = Answering::start(move |head| {
-        if head.contains("tok-canary") { status("307 Temporary Redirect", &to) } else { status("401 Unauthorized", "x-request-id: 1\r\n") }
+        if head.contains("tok-canary") {
+            status("307 Temporary Redirect", &to)
+        } else {
+            status("401 Unauthorized", "x-request-id: 1\r\n")
+        }
     })
     .await?;
     let report = probed(&engine, &server.address, "tok-canary").await?;
@@ -261,7 +265,10 @@ async fn s11_a_server_that_answers_without_a_token_is_warned_about() -> Result<(
     let (engine, _dir) = alone().await?;
     let list = r#"{"data":[],"first_id":null,"last_id":null,"has_more":false}"#;
     let server = Answering::start(move |_| {
-        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: 1\r\ncontent-length: {}\r\n\r\n{list}", list.len())
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: 1\r\ncontent-length: {}\r\n\r\n{list}",
+            list.len()
+        )
     })
     .await?;
     let added = engine.add_server(draft(&server.address, "tok-canary", ServerOptions::default())).await?;

@@ -132,8 +132,7 @@ async fn p46_headers_that_carry_secrets_are_refused_and_not_repeated() -> Result
     };
     let server = engine.add_server(draft(&practice.base_url(), practice.token(), with("x-team"))).await?;
     for name in ["authorization", "Authorization", " x-api-key ", "Cookie", "proxy-authorization", "Set-Cookie"] {
-        let refused =
-            engine.add_server(draft(&practice.base_url(), practice.token(), with(name))).await.unwrap_err();
+        let refused = engine.add_server(draft(&practice.base_url(), practice.token(), with(name))).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidInput, "{name}");
         assert!(!format!("{refused:?}").contains(CANARY));
         let edit = EditServer {

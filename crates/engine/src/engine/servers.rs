@@ -192,6 +192,10 @@ impl Engine {
     /// # Errors
     /// None: the report says what failed.
     pub async fn probe_server(&self, draft: ServerDraft) -> Result<ProbeReport, AppError> {
+        // What may not be saved may not be sent either: a secret in a header would reach whoever is asked.
+        if let Err(error) = check_options(&draft.options) {
+            return Ok(ProbeReport { steps: Vec::new(), found: None, error: Some(error) });
+        }
         Ok(probe::probe(&draft).await)
     }
 
@@ -276,7 +280,12 @@ impl Engine {
         let id = stored.id.clone();
         self.hub().change_server(&id, |view| {
             let warnings = view.warnings.contains(&ServerWarning::Unauthenticated);
-            *view = Server { last_seen_at: view.last_seen_at, ..server };
+            // A token that could not be read a moment ago cannot be read now: the record says only where it was.
+            let token = match (view.token, stored.token) {
+                (TokenState::Missing, kept) if kept != TokenState::None && token.is_none() => TokenState::Missing,
+                (_, kept) => kept,
+            };
+            *view = Server { last_seen_at: view.last_seen_at, token, ..server };
             if warnings && stored.token == TokenState::None {
                 view.warnings.push(ServerWarning::Unauthenticated);
             }
@@ -307,6 +316,10 @@ impl Engine {
                 "This address is plain http: the token and everything else could be read on the way.",
             ));
         }
+        if protocols::family(&edit.protocol).is_none() {
+            return Err(unspoken(&edit.protocol));
+        }
+        stored.protocol = edit.protocol;
         let moved = read_address(&stored.base_url).map_or(true, |old| old.origin() != base.origin());
         let token = if moved {
             self.forget_token(&stored.id).await;
@@ -319,7 +332,6 @@ impl Engine {
             edit.name.trim().clone_into(&mut stored.name);
         }
         stored.base_url = written(&base);
-        stored.protocol = edit.protocol;
         stored.options = edit.options;
         self.save_and_connect(stored, token).await
     }
@@ -376,10 +388,14 @@ impl Engine {
             self.forget_token(&stored.id).await;
         }
         self.hub().store.remove_server(stored.id.clone(), self.hub().now()).await?;
-        for row in self.hub().rows_of(&stored.id) {
-            self.hub().remove_row(row.id);
-        }
         self.hub().change_servers(|servers| servers.retain(|server| server.id != stored.id));
+        for session in self.hub().store.sessions(Some(stored.id.clone())).await? {
+            if let Some(task) = self.running_session(session.id).await {
+                // The task has ended when it cannot be told.
+                let _ = task.tell(Command::ServerRemoved).await;
+            }
+            self.hub().remove_row(session.id);
+        }
         Ok(())
     }
 
@@ -397,10 +413,15 @@ impl Engine {
 }
 
 fn protocol_named(id: &str, base: &str, options: ServerOptions) -> Result<Arc<dyn Protocol>, AppError> {
-    let family = protocols::family(id).ok_or_else(|| {
-        AppError::new(ErrorCode::Unsupported, format!("This version of the app does not speak the protocol \"{id}\"."))
-    })?;
+    let family = protocols::family(id).ok_or_else(|| unspoken(id))?;
     Ok(family.speak(Endpoint { base: read_address(base)?, options }))
+}
+
+fn unspoken(protocol: &str) -> AppError {
+    AppError::new(
+        ErrorCode::Unsupported,
+        format!("This version of the app does not speak the protocol \"{protocol}\"."),
+    )
 }
 
 fn protocol_of(stored: &StoredServer) -> Result<Arc<dyn Protocol>, AppError> {

@@ -4,7 +4,7 @@ use std::{collections::hash_map::Entry, sync::Arc};
 
 use contract::{
     error::{AppError, ErrorCode},
-    session::SessionId,
+    session::{ClosedReason, SessionId},
 };
 use tokio::sync::oneshot;
 
@@ -34,7 +34,7 @@ impl Engine {
             entry.remove();
         }
         let hub = Arc::clone(self.hub());
-        let record = hub.store.session(id).await?.ok_or_else(|| not_found("session"))?.record;
+        let mut record = hub.store.session(id).await?.ok_or_else(|| not_found("session"))?.record;
         let server = hub.server(&record.server);
         let link = self.link(&record.server);
         let protocol = match &link {
@@ -43,7 +43,10 @@ impl Engine {
         };
         let server_name = match server {
             Some(server) => server.name,
-            None => self.removed_name(&record.server).await?,
+            None => {
+                record.ended.get_or_insert(ClosedReason::ServerRemoved);
+                self.removed_name(&record.server).await?
+            }
         };
         let pending = self.locked(&self.inner.pending).remove(&id).unwrap_or_default();
         let task = SessionTask::spawn(Start {

@@ -135,6 +135,10 @@ impl Poll {
             .map(|session| (session.record.remote_id.clone(), session))
             .collect();
         for remote in changed {
+            if self.cancel.is_cancelled() {
+                // Paused or removed meanwhile: its rows must not come back.
+                return Ok(());
+            }
             let known = known.get(&remote.id);
             // A task keeps its session's record itself.
             if let Some(known) = known

@@ -106,6 +106,8 @@ pub enum Command {
         /// The link; `None` = the server is paused, off or removed.
         link: Option<Arc<ServerLink>>,
     },
+    /// The server was removed here: only its history is kept.
+    ServerRemoved,
     /// End, when nobody and nothing needs this task: the log has everything.
     Retire {
         /// Whether it ends.

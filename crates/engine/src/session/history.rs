@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use contract::{
     error::{AppError, ErrorCode},
+    session::SessionState,
     wire::{Frame, Origin},
 };
 use store::StoreError;
@@ -38,6 +39,8 @@ pub(super) struct History {
     generation: u64,
     again: bool,
     newest_done: bool,
+    /// It began before the stream that is open now: what came in between is in neither, until it is read again.
+    stale: bool,
 }
 
 /// What a reading found.
@@ -57,7 +60,7 @@ enum Found {
 
 impl History {
     pub(super) fn new(complete: bool) -> Self {
-        Self { complete, reading: None, generation: 0, again: false, newest_done: false }
+        Self { complete, reading: None, generation: 0, again: false, newest_done: false, stale: false }
     }
 
     /// Whether the log is known to hold the whole history.
@@ -87,6 +90,7 @@ impl SessionTask {
         if !self.history.complete && self.history.reading.is_some() {
             // The first reading of a long history goes on; what is new since it began is read after it.
             self.history.again = true;
+            self.history.stale = true;
             return;
         }
         self.history.reading = None;
@@ -106,6 +110,7 @@ impl SessionTask {
         self.history.generation += 1;
         self.history.reading = Some(self.history.generation);
         self.history.newest_done = false;
+        self.history.stale = false;
         let reading = Reading {
             link,
             store: self.hub.store.clone(),
@@ -128,8 +133,18 @@ impl SessionTask {
             Found::Events { events, newest } => {
                 let mut frames: Vec<Frame> =
                     events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
-                if newest {
+                if newest && self.history.stale {
+                    // Older than the stream, so before whatever it brings; live frames go on waiting for what is not.
+                    let first = self.stream.reserved.unwrap_or(self.position);
+                    self.stream.reserved = Some(first + i64::try_from(frames.len()).unwrap_or(i64::MAX));
+                    self.history.newest_done = true;
                     let now = self.now();
+                    if self.take_at(frames, Origin::List, now, first).await?.new > 0 && self.stream.overtaken {
+                        self.rebuild().await?;
+                    }
+                } else if newest {
+                    let now = self.now();
+                    self.stream.awaits_page = false;
                     let behind = frames.split_off(self.before_overtaking(&frames));
                     // Before what the stream has brought since it was opened, behind all that was known then.
                     let marker_at = self.stream.reserved.take().unwrap_or(self.position);
@@ -229,7 +244,35 @@ impl SessionTask {
         if std::mem::take(&mut self.history.again) {
             self.read_history();
         }
+        if std::mem::take(&mut self.stream.unchecked) {
+            self.read_session();
+        }
         self.flush_outbox().await
+    }
+
+    /// Once per connect, where the events say that a turn runs, the server is asked whether it still does: one that
+    /// died in the middle of a turn never wrote an event about it (P-22).
+    fn read_session(&self) {
+        if !matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling) {
+            return;
+        }
+        let Some(link) = self.link.clone() else { return };
+        let Some(ask) = link.protocol.read_session(&self.record.remote_id) else { return };
+        let (news, asked_at) = (self.news.clone(), self.position);
+        tokio::spawn(async move {
+            // A failure here is no news: the stream and the next connect have the say.
+            if let Ok(remote) = link.ask(ask).await {
+                // The session's task may have ended.
+                let _ = news.send(News::Session { remote: Box::new(remote), asked_at }).await;
+            }
+        });
+    }
+
+    /// The server's word on the session itself. An event that came since it was asked knows better.
+    pub(super) fn take_session(&mut self, remote: &protocols::RemoteSession, asked_at: i64) {
+        if self.position == asked_at && remote.state == SessionState::Idle {
+            self.fold.reducer.found_idle(self.now());
+        }
     }
 
     /// What the stream replayed is older than every page that was read while it came.

@@ -7,8 +7,11 @@ use contract::{
     wire::{Cursor, Frame, FrameKind, LoggedFrame, Origin},
 };
 use protocols::Parsed;
-use store::{CursorMove, NewDecision, Outcome, StoreError};
-use tokio::time::{Duration, Instant};
+use store::{Appended, CursorMove, NewDecision, Outcome, StoreError};
+use tokio::{
+    task::JoinHandle,
+    time::{Duration, Instant},
+};
 
 use super::{
     local::LocalRecord,
@@ -33,12 +36,24 @@ pub(super) struct Taken {
 impl Taken {
     /// This batch and the next one together.
     pub(super) fn and(self, next: Self) -> Self {
-        Self {
-            new: self.new + next.new,
-            known: self.known + next.known,
-            terminal: self.terminal || next.terminal,
-        }
+        Self { new: self.new + next.new, known: self.known + next.known, terminal: self.terminal || next.terminal }
     }
+}
+
+/// Frames that were read and not committed.
+struct Prepared {
+    logged: Vec<LoggedFrame>,
+    parsed: Vec<Option<Parsed>>,
+    cursor: CursorMove,
+    terminal: bool,
+}
+
+/// Frames on their way into the log: nothing of them is shown before `appended` says that they are there.
+pub(super) struct Committing {
+    pub appended: JoinHandle<Result<Appended, StoreError>>,
+    pub parsed: Vec<Option<Parsed>>,
+    pub cursor: CursorMove,
+    pub terminal: bool,
 }
 
 impl SessionTask {
@@ -62,23 +77,41 @@ impl SessionTask {
         at: Millis,
         first: i64,
     ) -> Result<Taken, StoreError> {
-        let mut taken = Taken::default();
+        let prepared = self.prepare(frames, origin, at, first);
+        self.commit(prepared).await
+    }
+
+    /// Takes live frames in as [`Self::take_frames`] does, but only begins their commit.
+    pub(super) fn begin_frames(&mut self, frames: Vec<Frame>, at: Millis) -> Committing {
+        let first = self.position;
+        self.position += i64::try_from(frames.len()).unwrap_or(i64::MAX);
+        let Prepared { logged, parsed, cursor, terminal } = self.prepare(frames, Origin::Stream, at, first);
+        let (store, id, to) = (self.hub.store.clone(), self.id, cursor.clone());
+        let appended = tokio::spawn(async move { store.append(id, logged, to).await });
+        Committing { appended, parsed, cursor, terminal }
+    }
+
+    fn prepare(&mut self, frames: Vec<Frame>, origin: Origin, at: Millis, first: i64) -> Prepared {
+        let mut terminal = false;
         let mut cursor = CursorMove::Keep;
         let mut logged = Vec::with_capacity(frames.len());
         let mut parsed = Vec::with_capacity(frames.len());
         for (frame, position) in frames.into_iter().zip(first..) {
-            let read = self.fold.codec.parse(&frame);
-            taken.terminal |= read.terminal;
+            let mut read = self.fold.codec.parse(&frame);
+            terminal |= read.terminal;
             // Only what the stream itself sent, and only what it will not send again, moves the cursor.
             if origin == Origin::Stream && read.kind == FrameKind::Buffered {
                 match frame.id.as_deref() {
                     Some("") => cursor = CursorMove::Clear,
-                    Some(id) => cursor = CursorMove::To(Cursor(id.to_owned())),
+                    Some(id) => match &mut cursor {
+                        CursorMove::To(to) => id.clone_into(&mut to.0),
+                        CursorMove::Keep | CursorMove::Clear => cursor = CursorMove::To(Cursor(id.to_owned())),
+                    },
                     None => {}
                 }
             }
             if origin != Origin::List
-                && self.history.holds_live()
+                && self.stream.awaits_page
                 && let Some(identity) = &read.identity
             {
                 self.stream.overtaking.insert(identity.event_id.clone());
@@ -87,14 +120,13 @@ impl SessionTask {
                 frame,
                 origin,
                 kind: read.kind,
-                identity: read.identity.clone(),
+                identity: read.identity.take(),
                 position,
                 received_at: at,
             });
             parsed.push(Some(read));
         }
-        self.commit(logged, parsed, cursor, &mut taken).await?;
-        Ok(taken)
+        Prepared { logged, parsed, cursor, terminal }
     }
 
     /// Writes down something of our own, and shows it.
@@ -104,7 +136,8 @@ impl SessionTask {
             self.position - 1
         });
         let frame = record.frame(position, self.now());
-        self.commit(vec![frame], vec![None], CursorMove::Keep, &mut Taken::default()).await
+        let prepared = Prepared { logged: vec![frame], parsed: vec![None], cursor: CursorMove::Keep, terminal: false };
+        self.commit(prepared).await.map(|_| ())
     }
 
     /// The server's echoes of what we sent. The stream will bring the same ids.
@@ -120,17 +153,25 @@ impl SessionTask {
     /// Moves the cursor without a frame (an `id:` of its own).
     pub(super) async fn move_cursor(&mut self, id: String) -> Result<(), StoreError> {
         let to = if id.is_empty() { CursorMove::Clear } else { CursorMove::To(Cursor(id)) };
-        self.commit(Vec::new(), Vec::new(), to, &mut Taken::default()).await
+        let prepared = Prepared { logged: Vec::new(), parsed: Vec::new(), cursor: to, terminal: false };
+        self.commit(prepared).await.map(|_| ())
     }
 
-    async fn commit(
+    async fn commit(&mut self, prepared: Prepared) -> Result<Taken, StoreError> {
+        let Prepared { logged, parsed, cursor, terminal } = prepared;
+        let appended = self.hub.store.append(self.id, logged, cursor.clone()).await?;
+        self.committed(appended, parsed, cursor, terminal).await
+    }
+
+    /// Takes in what was committed.
+    pub(super) async fn committed(
         &mut self,
-        logged: Vec<LoggedFrame>,
+        appended: Appended,
         parsed: Vec<Option<Parsed>>,
         cursor: CursorMove,
-        taken: &mut Taken,
-    ) -> Result<(), StoreError> {
-        let appended = self.hub.store.append(self.id, logged, cursor.clone()).await?;
+        terminal: bool,
+    ) -> Result<Taken, StoreError> {
+        let mut taken = Taken { terminal, ..Taken::default() };
         self.log_seq = self.log_seq.max(appended.log_seq);
         match cursor {
             CursorMove::Keep => {}
@@ -153,7 +194,8 @@ impl SessionTask {
             }
             self.fold.take(frame, parsed);
         }
-        self.take_effects().await
+        self.take_effects().await?;
+        Ok(taken)
     }
 
     /// Notes what is new on a stream that began without a cursor.

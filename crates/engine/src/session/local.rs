@@ -4,7 +4,7 @@ use contract::{
     Millis,
     connection::ConnectionCause,
     event::{Event, EventBody},
-    item::Marker,
+    item::{Marker, Notice, NoticeCode, NoticeLevel, Text},
     wire::{Frame, FrameKind, LoggedFrame, Origin},
 };
 use protocols::SessionCodec;
@@ -37,6 +37,11 @@ pub enum LocalRecord {
     },
     /// A stop was asked for.
     StopRequested,
+    /// The server waited for ids that no event explained: each got a fallback card.
+    FallbackCards {
+        /// The ids.
+        requests: Vec<String>,
+    },
 }
 
 impl LocalRecord {
@@ -69,6 +74,10 @@ impl LocalRecord {
                 return;
             }
             Self::StopRequested => return,
+            Self::FallbackCards { requests } => {
+                out.push(notice(position, requests));
+                return;
+            }
             Self::Resumed { away_ms, after, recovered } => {
                 Marker::Resumed { away_ms: *away_ms, after: after.clone(), recovered: *recovered }
             }
@@ -81,4 +90,16 @@ impl LocalRecord {
             body: EventBody::Marker { id: format!("local@{position}"), marker },
         });
     }
+}
+
+/// The word on fallback cards: the person is to know that the card is not the server's own.
+fn notice(position: i64, requests: &[String]) -> Event {
+    let ids = requests.join(", ");
+    let notice = Notice {
+        level: NoticeLevel::Warning,
+        code: NoticeCode::FallbackCard,
+        text: "The server waits for an answer to something it never showed.".into(),
+        detail: Some(Text { chars: ids.chars().count() as u64, text: ids, handle: None }),
+    };
+    Event { at: None, turn: None, thread: None, body: EventBody::Notice { id: format!("local@{position}"), notice } }
 }

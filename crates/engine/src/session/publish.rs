@@ -1,17 +1,35 @@
 //! What the windows and the record are told of a session.
 
+use std::collections::HashSet;
+
 use contract::{
     connection::{ConnectionLogKind, ConnectionLogRow},
+    item::Item,
     patch::SessionChange,
-    session::{SessionHeader, SessionRow},
+    session::{ClosedReason, SessionHeader, SessionRow},
 };
 use store::{ItemsSave, StoreError, StoredItem};
 use tokio::time::{Duration, Instant};
 
-use super::task::SessionTask;
+use super::task::{SNAPSHOT_ITEMS, SessionTask};
 
 /// How long changed items may wait before the projections on disk follow.
 const SAVE_AFTER: Duration = Duration::from_millis(1_500);
+
+/// Items written in one transaction: a few milliseconds, for decisions wait behind it.
+const SAVE_ITEMS: usize = 500;
+
+/// After a part was written, the next waits this many times as long as it took.
+const SAVE_REST: u32 = 3;
+
+/// While frames stream in, the projections wait for them, but not longer than this.
+const SAVE_AT_LATEST: Duration = Duration::from_secs(20);
+
+/// What only moves bars and numbers of a header leaves this often at most.
+const HEADER_EVERY: Duration = Duration::from_millis(100);
+
+/// More changed items than this are not worth sending: the window takes a snapshot, which holds fewer.
+const BURST: usize = 2 * SNAPSHOT_ITEMS;
 
 /// A row that only says "something came" follows this often (milliseconds).
 const ROW_EVERY_MS: i64 = 1_000;
@@ -62,16 +80,33 @@ impl SessionTask {
     /// Sends what changed to the windows and the lists, and notes what the record must follow.
     pub(super) async fn publish(&mut self, header: bool) -> Result<(), StoreError> {
         let taken = self.fold.reducer.take_changes();
-        let header = header || taken.header;
+        let now = Instant::now();
+        if taken.header_soon || taken.header || header {
+            self.header_at.get_or_insert_with(|| self.header_sent.map_or(now, |sent| sent + HEADER_EVERY));
+        }
+        let header = header || taken.header || self.header_at.is_some_and(|at| at <= now);
+        if header {
+            self.header_at = None;
+            self.header_sent = Some(now);
+        }
         if !taken.items.is_empty() || !taken.appends.is_empty() || !taken.gone.is_empty() || !taken.requests.is_empty()
         {
-            self.save_at.get_or_insert_with(|| Instant::now() + SAVE_AFTER);
+            self.save_at.get_or_insert_with(|| now + SAVE_AFTER);
+            self.unsaved_since.get_or_insert(now);
         }
-        self.unsaved.extend(taken.items.iter().cloned());
-        self.unsaved.extend(taken.appends.iter().map(|append| append.item.clone()));
         self.unsaved_gone.extend(taken.gone.iter().cloned());
-        if !self.watchers.is_empty() {
-            let mut changes = Vec::with_capacity(taken.items.len() + taken.appends.len() + 4);
+        for append in &taken.appends {
+            // A text that is being written comes again and again.
+            if self.unsaved.last() != Some(&append.item) {
+                self.unsaved.push(append.item.clone());
+            }
+        }
+        let follow = self.watchers.values().any(|feed| feed.follows(self.id));
+        let mut changes = Vec::new();
+        if follow && taken.items.len() > BURST {
+            changes.push(SessionChange::Reset);
+        } else if follow {
+            changes.reserve(taken.items.len() + taken.appends.len() + 4);
             let reducer = &self.fold.reducer;
             changes.extend(taken.gone.into_iter().map(|item| SessionChange::ItemGone { item }));
             changes.extend(taken.appends.into_iter().map(|append| SessionChange::Append {
@@ -93,8 +128,9 @@ impl SessionTask {
             if header {
                 changes.push(SessionChange::Header { header: Box::new(self.header()) });
             }
-            self.send(changes);
         }
+        self.unsaved.extend(taken.items);
+        self.send(changes);
         self.publish_row(header).await
     }
 
@@ -132,12 +168,13 @@ impl SessionTask {
         self.record.waiting_kind = row.waiting_kind;
         self.record.activity.clone_from(&row.activity);
         self.record.last_event_at = row.last_event_at;
-        self.record.ended = self.fold.reducer.closed;
+        // That its server was removed is the server's fact, not the session's: the practice server may come back.
+        self.record.ended = self.fold.reducer.closed.filter(|closed| *closed != ClosedReason::ServerRemoved);
         if self.saved_record != self.record {
             self.hub.store.put_session(self.record.clone()).await?;
             self.saved_record = self.record.clone();
         }
-        if self.fold.reducer.closed == Some(contract::session::ClosedReason::Deleted) {
+        if matches!(self.fold.reducer.closed, Some(ClosedReason::Deleted | ClosedReason::ServerRemoved)) {
             self.hub.remove_row(self.id);
         } else {
             self.hub.put_row(row);
@@ -183,30 +220,61 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Brings the projections on disk up to the log.
-    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
+    /// Brings the projections on disk up to the log, a part at a time.
+    pub(super) async fn save_some(&mut self) -> Result<(), StoreError> {
+        let now = Instant::now();
         self.save_at = None;
-        if self.unsaved.is_empty() && self.unsaved_gone.is_empty() && !self.save_all {
+        if let Some(busy) = self.hub.busy_for()
+            && self.unsaved_since.is_some_and(|since| now < since + SAVE_AT_LATEST)
+        {
+            self.save_at = Some(now + busy);
             return Ok(());
         }
+        if !self.save_part().await? {
+            self.save_at = Some(Instant::now() + now.elapsed() * SAVE_REST);
+        }
+        Ok(())
+    }
+
+    /// Brings the projections on disk up to the log.
+    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
+        while !self.save_part().await? {}
+        Ok(())
+    }
+
+    /// Writes at most [`SAVE_ITEMS`] items; the last part says how far the log is followed. True where it was that.
+    async fn save_part(&mut self) -> Result<bool, StoreError> {
+        if std::mem::take(&mut self.save_all) {
+            let transcript = &self.fold.reducer.transcript;
+            let saved = self.hub.store.item_ids(self.id).await?;
+            self.unsaved_gone.extend(saved.into_iter().filter(|id| transcript.get(id).is_none()));
+            self.unsaved.extend(transcript.iter().map(|item| item.id.clone()));
+            // Requests and usage follow with the last part, even where there are no items.
+        } else if self.unsaved.is_empty() && self.unsaved_gone.is_empty() {
+            return Ok(true);
+        }
         let transcript = &self.fold.reducer.transcript;
-        let stored =
-            |item: &contract::item::Item| StoredItem { item: item.clone(), search_text: transcript.search_text(item) };
-        let all = std::mem::take(&mut self.save_all);
-        let upserts = if all {
-            transcript.iter().map(stored).collect()
-        } else {
-            self.unsaved.iter().filter_map(|id| transcript.get(id)).map(stored).collect()
-        };
-        self.unsaved.clear();
+        let rest = self.unsaved.len().saturating_sub(SAVE_ITEMS);
+        let part: HashSet<_> = self.unsaved.drain(rest..).collect();
+        let stored = |item: &Item| StoredItem { item: item.clone(), search_text: transcript.search_text(item) };
+        let upserts: Vec<_> = part.iter().filter_map(|id| transcript.get(id)).map(stored).collect();
+        let keep = self.unsaved_gone.len().saturating_sub(SAVE_ITEMS);
+        let gone: Vec<_> = self.unsaved_gone.split_off(keep);
+        let gone: Vec<_> = gone.into_iter().filter(|id| transcript.get(id).is_none()).collect();
+        if !self.unsaved.is_empty() || !self.unsaved_gone.is_empty() {
+            self.hub.store.save_part(self.id, upserts, gone).await?;
+            return Ok(false);
+        }
+        self.unsaved_since = None;
         let save = ItemsSave {
-            replace_all: all,
+            replace_all: false,
             upserts,
-            gone: std::mem::take(&mut self.unsaved_gone),
+            gone,
             through_seq: self.log_seq,
             requests: self.fold.reducer.requests.iter().cloned().collect(),
             usage: self.fold.reducer.turn.session_usage.clone(),
         };
-        self.hub.store.save_items(self.id, save).await
+        self.hub.store.save_items(self.id, save).await?;
+        Ok(true)
     }
 }

@@ -18,7 +18,12 @@ use store::StoreError;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{intake::Taken, local::LocalRecord, task::SessionTask};
+use super::{
+    intake::{Committing, Taken},
+    local::LocalRecord,
+    task::SessionTask,
+};
+use crate::feed::TEXT_INTERVAL;
 
 /// Reads that may wait for the session's task. When full, the connection reads no further and TCP slows the server.
 const READS: usize = 64;
@@ -31,6 +36,12 @@ const ROOM: i64 = 1 << 20;
 
 /// Live frames wait at most this long for the history.
 const HOLD: Duration = Duration::from_secs(2);
+
+/// Reads taken in before commands and timers have their turn.
+const READS_AT_ONCE: u32 = 8;
+
+/// From so many frames in one read on, what can wait makes room.
+const MANY: usize = 100;
 
 /// What is held of one read.
 enum Held {
@@ -69,6 +80,11 @@ pub(super) struct Beginning {
     pub is_replay: bool,
 }
 
+/// The frames of a read that has nothing else to keep.
+fn only_frames(pieces: Vec<Piece>) -> Vec<Frame> {
+    pieces.into_iter().filter_map(|piece| if let Piece::Frame(frame) = piece { Some(frame) } else { None }).collect()
+}
+
 struct Open {
     links: mpsc::Receiver<Link>,
     commands: mpsc::Sender<sse::connection::Command>,
@@ -80,6 +96,8 @@ struct Open {
 /// The session's live stream.
 pub(super) struct Stream {
     open: Option<Open>,
+    /// A word of the connection that was received and not taken in yet.
+    ahead: Option<Link>,
     /// Its state, for the header.
     pub state: ConnectionState,
     /// It was refused: nothing is tried again until the person does something.
@@ -93,11 +111,15 @@ pub(super) struct Stream {
     pub reserved: Option<i64>,
     /// Live frames were shown before the history was in.
     pub overtaken: bool,
+    /// The newest page of the history was not read since it was opened.
+    pub awaits_page: bool,
     /// Events that came another way while the newest page of the history was read: what stands behind them in that
     /// page happened after them.
     pub overtaking: HashSet<String>,
     /// What came first on a stream that began without a cursor.
     pub beginning: Option<Beginning>,
+    /// Opened, and the session itself has not been read since.
+    pub unchecked: bool,
     expired: bool,
 }
 
@@ -105,6 +127,7 @@ impl Default for Stream {
     fn default() -> Self {
         Self {
             open: None,
+            ahead: None,
             state: ConnectionState::Closed,
             refused: false,
             held: Vec::new(),
@@ -113,8 +136,10 @@ impl Default for Stream {
             away: None,
             reserved: None,
             overtaken: false,
+            awaits_page: false,
             overtaking: HashSet::new(),
             beginning: None,
+            unchecked: false,
             expired: false,
         }
     }
@@ -131,8 +156,16 @@ impl Stream {
         matches!(self.state, ConnectionState::Live { .. })
     }
 
+    /// The next word of the connection, if it is there already.
+    fn ready(&mut self) -> Option<Link> {
+        self.open.as_mut()?.links.try_recv().ok()
+    }
+
     /// The next word of the connection; waits for ever when there is none.
     pub(super) async fn next(&mut self) -> Option<Link> {
+        if self.ahead.is_some() {
+            return self.ahead.take();
+        }
         match &mut self.open {
             Some(open) => open.links.recv().await,
             None => std::future::pending().await,
@@ -141,6 +174,7 @@ impl Stream {
 
     /// Ends the connection.
     pub(super) fn close(&mut self) {
+        self.ahead = None;
         if let Some(open) = self.open.take() {
             open.cancel.cancel();
         }
@@ -258,6 +292,9 @@ impl SessionTask {
             Some(Link::State(state)) => self.link_state(state).await?,
             Some(Link::Log(row)) => self.log_connection(row.what, row.detail).await?,
             Some(Link::Opened) => self.link_opened().await?,
+            Some(Link::Batch { pieces, received_at }) if self.flows(&pieces) => {
+                self.take_batches(pieces, received_at).await?;
+            }
             Some(Link::Batch { pieces, received_at }) => self.take_batch(pieces, received_at).await?,
             Some(Link::Refused(response)) => self.link_refused(response.status().as_u16()).await?,
             Some(Link::Quiet { .. }) => self.fold.reducer.touch_header(),
@@ -313,6 +350,9 @@ impl SessionTask {
         }
         self.stream.reserved = Some(self.position);
         self.stream.overtaken = false;
+        self.stream.overtaking.clear();
+        self.stream.awaits_page = true;
+        self.stream.unchecked = true;
         self.stream.beginning = self.cursor.is_none().then(Beginning::default);
         self.position += ROOM;
         self.stream.hold_until = Some(Instant::now() + HOLD);
@@ -343,6 +383,47 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Whether a read is nothing but frames, and nothing holds them back or may move them.
+    fn flows(&self, pieces: &[Piece]) -> bool {
+        self.stream.held.is_empty()
+            && !self.stream.awaits_page
+            && !self.history.is_reading()
+            && pieces.iter().all(|piece| !matches!(piece, Piece::Cursor(_)))
+    }
+
+    /// Takes a read in, and those that are there behind it: while one is folded, the next is being committed.
+    async fn take_batches(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
+        self.stream.hold_until = None;
+        let mut next = Some(self.begin_frames(only_frames(pieces), at));
+        let mut shown = Instant::now();
+        for turn in 1.. {
+            let Some(Committing { appended, parsed, cursor, terminal }) = next.take() else { break };
+            let appended = appended.await.map_err(|_| StoreError::Closed)??;
+            if appended.frames.len() >= MANY {
+                self.hub.frames_came();
+            }
+            if turn < READS_AT_ONCE {
+                next = match self.stream.ready() {
+                    Some(Link::Batch { pieces, received_at }) if self.flows(&pieces) => {
+                        Some(self.begin_frames(only_frames(pieces), received_at))
+                    }
+                    other => {
+                        self.stream.ahead = other;
+                        None
+                    }
+                };
+            }
+            if self.committed(appended, parsed, cursor, terminal).await?.terminal {
+                self.stream.tell(sse::connection::Command::Terminal);
+            }
+            if next.is_some() && (self.fold.reducer.cannot_wait() || shown.elapsed() >= TEXT_INTERVAL) {
+                self.publish(false).await?;
+                shown = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
     async fn take_batch(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
         let mut frames = Vec::with_capacity(pieces.len());
         let mut moves = Vec::new();
@@ -364,7 +445,7 @@ impl SessionTask {
         }
         held.push(Held::Frames(frames.collect(), at));
         self.stream.held.extend(held);
-        if self.history.holds_live() && self.stream.hold_until.is_some() {
+        if self.stream.awaits_page && self.history.is_reading() && self.stream.hold_until.is_some() {
             return Ok(());
         }
         self.drain_held().await
@@ -376,7 +457,7 @@ impl SessionTask {
         for held in mem::take(&mut self.stream.held) {
             match held {
                 Held::Frames(frames, at) if !frames.is_empty() => {
-                    self.stream.overtaken |= self.history.holds_live();
+                    self.stream.overtaken |= self.stream.awaits_page;
                     if self.take_frames(frames, Origin::Stream, at).await?.terminal {
                         self.stream.tell(sse::connection::Command::Terminal);
                     }

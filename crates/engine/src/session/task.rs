@@ -1,10 +1,6 @@
 //! The task of one session.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use contract::{
     Millis,
@@ -26,6 +22,7 @@ use super::{
     deliver::InFlight,
     handle::{Command, Reply, SessionHandle},
     history::{History, HistoryNews},
+    local::LocalRecord,
     reduce::Reducer,
     replay::Fold,
     stream::Stream,
@@ -73,6 +70,8 @@ pub struct Start {
 pub(super) enum News {
     /// Of the history.
     History(HistoryNews),
+    /// Of the session itself, asked for when the log stood at this position.
+    Session { remote: Box<protocols::RemoteSession>, asked_at: i64 },
     /// A decision's answer.
     Delivered { request: String, result: Result<protocols::Sent, AskError> },
     /// A message's answer.
@@ -104,10 +103,16 @@ pub struct SessionTask {
     pub(super) log_seq: i64,
     pub(super) outbox: Vec<OutboxMessage>,
     pub(super) in_flight: HashMap<String, InFlight>,
-    pub(super) unsaved: HashSet<ItemId>,
+    /// Items that the projections on disk do not hold as they are; one may stand here twice.
+    pub(super) unsaved: Vec<ItemId>,
     pub(super) unsaved_gone: Vec<ItemId>,
     pub(super) save_all: bool,
     pub(super) save_at: Option<Instant>,
+    /// When the oldest change came that the projections on disk do not hold.
+    pub(super) unsaved_since: Option<Instant>,
+    /// When a header was sent last, and when the next one is due.
+    pub(super) header_sent: Option<Instant>,
+    pub(super) header_at: Option<Instant>,
     pub(super) connection_rows: Vec<ConnectionLogRow>,
     pub(super) last_row: Option<SessionRow>,
     pub(super) fallback_at: Option<Instant>,
@@ -187,10 +192,13 @@ impl SessionTask {
             log_seq: 0,
             outbox,
             in_flight,
-            unsaved: HashSet::new(),
+            unsaved: Vec::new(),
             unsaved_gone: Vec::new(),
             save_all: false,
             save_at: None,
+            unsaved_since: None,
+            header_sent: None,
+            header_at: None,
             connection_rows: rows.into_iter().rev().collect(),
             last_row: None,
             fallback_at: None,
@@ -199,6 +207,9 @@ impl SessionTask {
             server_name,
         };
         task.rebuild().await?;
+        if task.hub.store.projection(id).await?.is_some_and(|mark| mark.is_current()) {
+            task.save_all = false;
+        }
         Ok(task)
     }
 
@@ -242,7 +253,7 @@ impl SessionTask {
 
     fn next_wake(&self) -> Option<Instant> {
         let idle = self.idle_since.map(|since| since + LINGER);
-        [self.save_at, self.fallback_at, self.retry_at, self.stream.hold_until, idle]
+        [self.save_at, self.header_at, self.fallback_at, self.retry_at, self.stream.hold_until, idle]
             .into_iter()
             .flatten()
             .chain(self.in_flight.values().filter_map(|flight| flight.retry_at))
@@ -252,7 +263,7 @@ impl SessionTask {
     async fn timers(&mut self) -> Result<(), StoreError> {
         let now = Instant::now();
         if self.save_at.is_some_and(|at| at <= now) {
-            self.save().await?;
+            self.save_some().await?;
         }
         if self.fallback_at.is_some_and(|at| at <= now) {
             self.fallback_at = None;
@@ -284,6 +295,7 @@ impl SessionTask {
                 requests = made.len(),
                 "the server waits for what no event explained"
             );
+            self.take_local(&LocalRecord::FallbackCards { requests: made }, None).await?;
             self.read_history();
         }
         Ok(())
@@ -365,6 +377,10 @@ impl SessionTask {
             Command::Wake => self.stream.wake(),
             Command::Listed { remote } => self.listed(&remote),
             Command::Relink { link } => self.relink(link).await?,
+            Command::ServerRemoved => {
+                self.relink(None).await?;
+                self.fold.reducer.closed.get_or_insert(ClosedReason::ServerRemoved);
+            }
             Command::Facts { title, archived, deleted } => {
                 if let Some(title) = title {
                     self.fold.reducer.title = Some(title);
@@ -385,6 +401,7 @@ impl SessionTask {
     async fn take_news(&mut self, news: News) -> Result<(), StoreError> {
         match news {
             News::History(news) => self.take_history(news).await?,
+            News::Session { remote, asked_at } => self.take_session(&remote, asked_at),
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Stopped { result, reply } => self.stopped(result, reply).await?,
@@ -443,6 +460,7 @@ impl SessionTask {
         self.close_stream().await?;
         self.stream.refused = false;
         if let Some(link) = &link {
+            self.fold.reducer.closed.take_if(|closed| *closed == ClosedReason::ServerRemoved);
             self.server_name.clone_from(&link.name);
             self.fold.reducer.requests.rename_server(&link.name);
         }

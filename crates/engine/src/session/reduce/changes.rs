@@ -1,6 +1,9 @@
 //! What changed since the last flush, kept small: an item that changed ten times is sent once.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+};
 
 use contract::item::ItemId;
 
@@ -8,7 +11,9 @@ use contract::item::ItemId;
 #[derive(Debug, Default)]
 pub struct Changes {
     items: Vec<ItemId>,
-    dirty: HashSet<ItemId>,
+    /// The ids of `items`, hashed with a key of our own: no server can make two of them meet.
+    dirty: HashSet<u64>,
+    keys: RandomState,
     appends: Vec<Append>,
     gone: Vec<ItemId>,
     requests: Vec<String>,
@@ -56,15 +61,18 @@ pub struct Taken {
 impl Changes {
     /// The whole item must be sent.
     pub fn item(&mut self, id: &str) {
-        if !self.dirty.contains(id) {
-            self.dirty.insert(id.to_owned());
+        if self.dirty.insert(self.keys.hash_one(id)) {
             self.items.push(id.to_owned());
         }
     }
 
+    fn is_dirty(&self, id: &str) -> bool {
+        !self.dirty.is_empty() && self.dirty.contains(&self.keys.hash_one(id))
+    }
+
     /// Text was appended; free when the whole item is to be sent anyway.
     pub fn append(&mut self, id: &str, part: Option<u32>, text: &str) {
-        if self.dirty.contains(id) {
+        if self.is_dirty(id) {
             return;
         }
         match self.appends.last_mut() {
@@ -75,7 +83,7 @@ impl Changes {
 
     /// The item is gone.
     pub fn item_gone(&mut self, id: &str) {
-        if self.dirty.remove(id) {
+        if self.dirty.remove(&self.keys.hash_one(id)) {
             self.items.retain(|item| item != id);
         }
         self.appends.retain(|append| append.item != id);
@@ -95,12 +103,18 @@ impl Changes {
         self.requests_gone.push(id.to_owned());
     }
 
+    /// Whether a request or a state is among them.
+    #[must_use]
+    pub fn cannot_wait(&self) -> bool {
+        self.header || !self.requests.is_empty() || !self.requests_gone.is_empty()
+    }
+
     /// Takes everything out.
     pub fn take(&mut self) -> Taken {
         let appends = std::mem::take(&mut self.appends);
         let taken = Taken {
             // An item that became dirty after a text was appended to it carries that text already.
-            appends: appends.into_iter().filter(|append| !self.dirty.contains(&append.item)).collect(),
+            appends: appends.into_iter().filter(|append| !self.is_dirty(&append.item)).collect(),
             items: std::mem::take(&mut self.items),
             gone: std::mem::take(&mut self.gone),
             requests: std::mem::take(&mut self.requests),

@@ -118,6 +118,12 @@ impl Reducer {
         self.changes.take()
     }
 
+    /// Whether something changed that the person must see at once.
+    #[must_use]
+    pub fn cannot_wait(&self) -> bool {
+        self.changes.cannot_wait()
+    }
+
     /// Takes what the session must do.
     pub fn take_effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
@@ -337,6 +343,18 @@ impl Reducer {
         }
         self.effects.turn_ended = Some(stop);
         self.changes.header = true;
+    }
+
+    /// The server says that nothing runs, though no event said so: what was open can never end by itself.
+    pub fn found_idle(&mut self, at: Millis) {
+        self.status(SessionState::Idle, at);
+        self.drafts_closed(true);
+        self.end_thinking(at);
+        self.cancel_open_tools(at);
+        self.turn.end(StopReason::Other { word: "lost".into() }, at);
+        if matches!(self.stop, StopState::Requested { .. }) {
+            self.stop = StopState::Confirmed { at };
+        }
     }
 
     /// The connection is being made anew: a stop that a drop swallowed shows again as asked for.

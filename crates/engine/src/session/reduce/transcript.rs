@@ -1,7 +1,7 @@
 //! The items of one session in order, with the whole of their long texts.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::Arc,
 };
 
@@ -47,21 +47,20 @@ impl Transcript {
 
     /// Inserts an item, or replaces the body of the one with its id, which keeps its place.
     pub fn put(&mut self, mut item: Item, position: i64) {
-        if let Some(order) = self.places.get(&item.id) {
-            item.order = *order;
-            self.items.insert(*order, item);
-            return;
-        }
-        let mut order = position.saturating_mul(PLACES);
-        // What comes live stands behind everything: no place there is taken.
-        if self.items.last_key_value().is_some_and(|(last, _)| *last >= order) {
-            while self.items.contains_key(&order) {
-                order += 1;
+        match self.places.entry(item.id.clone()) {
+            Entry::Occupied(place) => item.order = *place.get(),
+            Entry::Vacant(place) => {
+                let mut order = position.saturating_mul(PLACES);
+                // What comes live stands behind everything: no place there is taken.
+                if self.items.last_key_value().is_some_and(|(last, _)| *last >= order) {
+                    while self.items.contains_key(&order) {
+                        order += 1;
+                    }
+                }
+                item.order = *place.insert(order);
             }
         }
-        item.order = order;
-        self.places.insert(item.id.clone(), order);
-        self.items.insert(order, item);
+        self.items.insert(item.order, item);
     }
 
     /// Takes an item out, with its long texts.
