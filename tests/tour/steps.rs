@@ -142,12 +142,17 @@ impl Tour<'_> {
         self.play(title).await
     }
 
+    /// The turn is over: there is nothing to stop.
+    async fn until_idle(&self) -> Result<()> {
+        self.page.until_no_button(&self.say("ses_stop")?).await
+    }
+
     async fn goal(&mut self) -> Result<()> {
         self.play(GOAL).await?;
         self.page.until_text("Long user lists open at once").await?;
         self.page.until_text("The notes are ready.").await?;
         self.shows("heading", "goal_section").await?;
-        self.page.until_text(&self.say("state_idle")?).await?;
+        self.until_idle().await?;
         self.picture("goal").await
     }
 
@@ -210,7 +215,7 @@ impl Tour<'_> {
         self.page.decide(&self.say("ask_allow")?).await?;
         self.page.until_text("All 22 tests pass.").await?;
         self.page.until_text("22 passed").await?;
-        self.page.until_text(&self.say("state_idle")?).await?;
+        self.until_idle().await?;
         self.page.until_no_button(&self.say("ask_allow")?).await?;
         self.picture("allowed").await
     }
@@ -241,6 +246,7 @@ impl Tour<'_> {
         self.page.until_text("git tag -s v4.2.0").await?;
         self.page.decide(&self.say("ask_allow")?).await?;
         self.page.until_text("That is everything for the release branch.").await?;
+        self.until_idle().await?;
         let denied = self.words.fill("tool_denied_why", &[("reason", "Keep the build folder, QA still needs it")])?;
         self.page.until_text(&denied).await?;
         self.page.until_no_button(&self.say("ask_allow")?).await?;
@@ -257,13 +263,13 @@ impl Tour<'_> {
         self.picture("client-tool").await?;
         self.page.decide(&self.say("ask_send_result")?).await?;
         self.page.until_text("Your system says:").await?;
-        self.page.until_text(&self.say("state_idle")?).await
+        self.until_idle().await
     }
 
     async fn research(&mut self) -> Result<()> {
         open_session(self.page, RESEARCH).await?;
         self.page.until_text("one file, the fastest").await?;
-        self.page.until_text(&self.say("state_idle")?).await?;
+        self.until_idle().await?;
         self.picture("research").await
     }
 
@@ -273,7 +279,9 @@ impl Tour<'_> {
         self.page.click_on("menuitem", &self.say("ses_goal")?).await?;
         self.shows("dialog", "goal_title").await?;
         self.page.fill(&self.say("goal_what")?, "The same notes in Chinese, for customers in Shanghai").await?;
-        self.page.fill(&self.say("goal_rubric")?, "- Every change is named\n- No English words left").await?;
+        // The key Enter, as the protocol writes it.
+        let rubric = "- Every change is named\u{e006}- No English words left";
+        self.page.fill(&self.say("goal_rubric")?, rubric).await?;
         self.shows("button", "goal_do").await?;
         self.picture("set-a-goal").await?;
         self.press("dialog_cancel").await
@@ -289,11 +297,15 @@ impl Tour<'_> {
         self.page.fill(&self.say("history_search")?, "天气").await?;
         self.page.find("article", TOKYO).await?;
         self.page.until_text(&self.say("history_in_title")?).await?;
-        self.until_gone("article", CODING).await?;
+        self.until_no("article", CODING).await?;
         self.picture("history-search").await
     }
 
-    async fn until_gone(&self, role: &str, name: &str) -> Result<()> {
+    async fn until_gone(&self, role: &str, key: &str) -> Result<()> {
+        self.until_no(role, &self.say(key)?).await
+    }
+
+    async fn until_no(&self, role: &str, name: &str) -> Result<()> {
         let begin = Instant::now();
         while !self.page.look_for(role, name).await?.is_empty() {
             ensure!(begin.elapsed() < tests::window::LIMIT, "the {role} {name:?} stays");
@@ -317,6 +329,9 @@ impl Tour<'_> {
         self.page.find("article", "Build farm").await?;
         self.page.until_text(&self.say("token_keyring")?).await?;
         self.shows("button", "server_pause").await?;
+        self.picture("server-connected").await?;
+        self.press("toast_dismiss").await?;
+        self.until_gone("region", "toast_region").await?;
         self.picture("servers").await
     }
 

@@ -78,25 +78,6 @@ impl Page {
         wait_gone(id)
     }
 
-    /// Ends the page's own process as `kill -9` does, and waits until the page is there anew.
-    ///
-    /// # Errors
-    /// Where it does not come back.
-    pub async fn kill_page_process(&self) -> Result<()> {
-        let app = self.app_id()?;
-        let old = descendants(app, |program| program == "WebKitWebProcess").into_iter().next().context("no page process")?;
-        kill_now(old)?;
-        wait_gone(old)?;
-        let begin = std::time::Instant::now();
-        while self.run("return document.querySelector('main') !== null", Value::Null).await.ok() != Some(json!(true)) {
-            if begin.elapsed() > LIMIT {
-                bail!("the page does not come back");
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
-    }
-
     /// Runs a script and answers what it returns.
     ///
     /// # Errors
@@ -196,6 +177,17 @@ impl Page {
         Ok(all.into_iter().filter(right).map(|found| found.element).collect())
     }
 
+    /// The engine refuses to list elements while one of them goes away; the next look is without it.
+    async fn list(&self, what: Value) -> Result<Value> {
+        let mut tries = 0;
+        loop {
+            match self.call(Method::POST, "/elements", Some(what.clone())).await {
+                Err(error) if tries < 10 && error.to_string().contains("stale element reference") => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// What could have this role, with role and name as the engine computes them.
     async fn named(&self, role: &str) -> Result<Vec<Named>> {
         let selector = match role {
@@ -214,7 +206,7 @@ impl Page {
             _ => "*",
         };
         let body = json!({ "using": "css selector", "value": selector });
-        let all = self.call(Method::POST, "/elements", Some(body)).await?;
+        let all = self.list(body).await?;
         let mut found = Vec::new();
         for reference in all.as_array().into_iter().flatten() {
             let Some(id) = reference[ELEMENT].as_str() else { continue };
