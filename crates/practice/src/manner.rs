@@ -4,6 +4,9 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+/// The default of `delta_flush_interval_ms` (seed page).
+pub(crate) const FLUSH_MS: u64 = 50;
+
 /// How a practice server is started.
 #[derive(Clone)]
 pub struct Config {

@@ -16,13 +16,10 @@ use crate::{
     counters::Opened,
     fault::StreamAct,
     feed::{Asked, Feed},
-    manner::Dialect,
+    manner::{Dialect, FLUSH_MS},
     wire::Wire,
     world::World,
 };
-
-/// The default of `delta_flush_interval_ms` (seed page).
-const FLUSH_MS: u64 = 50;
 
 /// `GET …/events/stream`.
 pub(crate) async fn session(

@@ -6,6 +6,7 @@ use super::pause;
 use crate::{
     Text,
     journal::{Piece, Previewed},
+    manner::FLUSH_MS,
     session::{Cell, State},
     voice,
 };
@@ -98,14 +99,23 @@ async fn flagged(cell: &Cell, thread: Option<&str>, id: &str, text: &str, delta_
     whole(cell, thread, id, text, None);
 }
 
+/// What streams merge by default is persisted merged, so that lists and streams show the same events.
 async fn repeated(cell: &Cell, thread: Option<&str>, text: &str, delta_ms: u64) {
-    for (place, text) in pieces(text).into_iter().enumerate() {
+    let mut batch = String::new();
+    let pieces = pieces(text);
+    for (place, text) in (0_u64..).zip(&pieces) {
         pause(cell, delta_ms).await;
+        batch.push_str(text);
+        let (at_ms, next_ms) = (place * delta_ms, (place + 1) * delta_ms);
+        let is_last = place + 1 == pieces.len() as u64;
+        if !is_last && next_ms > 0 && at_ms / FLUSH_MS == next_ms / FLUSH_MS {
+            continue;
+        }
+        let text = std::mem::take(&mut batch);
         cell.change(|state| {
             let id = state.event_id();
             let payload = json!({"content": voice::blocks(&text)});
-            let piece = Piece { at_ms: place as u64 * delta_ms, text };
-            state.emit_as(thread, &id, "agent.message", payload, Some(piece));
+            state.emit_as(thread, &id, "agent.message", payload, Some(Piece { at_ms, text }));
         });
     }
 }
