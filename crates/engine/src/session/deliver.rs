@@ -55,8 +55,10 @@ pub(super) struct InFlight {
     attempt: u32,
     /// A request is under way.
     posting: bool,
-    /// The server's truth must be read before anything more is done; holds the refusal, where there was one.
-    check: Option<Option<AppError>>,
+    /// The server's truth must be read before anything more is done.
+    check: Option<Check>,
+    /// What was decided on is not what stands there now.
+    changed: bool,
     /// When it is tried again.
     pub retry_at: Option<Instant>,
 }
@@ -72,11 +74,29 @@ impl InFlight {
             at: left.at,
             attempt: 0,
             posting: false,
-            check: Some(None),
+            check: Some(Check { refusal: None, since: 0 }),
+            changed: false,
             retry_at: None,
         }
     }
+
+    fn ours(&self, fate: Fate, at: i64) -> Ours {
+        let digest = self.kept.as_ref().map(|kept| kept.decision.digest.clone()).unwrap_or_default();
+        Ours { choice: self.choice, fate, at, digest }
+    }
 }
+
+/// What the history must tell before a decision is given up or sent again.
+#[derive(Debug, Clone)]
+struct Check {
+    /// What the server refused it with, where it did.
+    refusal: Option<AppError>,
+    /// The first reading that began after the answer was lost or refused: an older one knows nothing of it.
+    since: u64,
+}
+
+/// Every row of a session's ledger.
+pub(super) const ALL_ROWS: u32 = 1_000_000;
 
 /// One line of what a request is about: the command's first line, or the arguments on one line.
 pub(super) fn subject(request: &Request) -> String {
@@ -137,10 +157,12 @@ impl SessionTask {
             attempt: 0,
             posting: false,
             check: None,
+            changed: false,
             retry_at: None,
         };
+        let ours = flight.ours(Fate::Sending, at);
         self.in_flight.insert(request.id.clone(), flight);
-        self.fold.reducer.decided(&request.id, Ours { choice, fate: Fate::Sending, at }, 1);
+        self.fold.reducer.decided(&request.id, ours, 1);
         self.show_decision(number).await?;
         self.post_decision(&request.id);
         let shown = self.fold.reducer.requests.get(&request.id).cloned().unwrap_or(request);
@@ -197,14 +219,25 @@ impl SessionTask {
     /// Sends a decision that is written down.
     fn post_decision(&mut self, request: &str) {
         let Some(link) = self.link.clone() else { return };
+        let shown = self.fold.reducer.requests.get(request).map(|known| known.digest.clone());
         let Some(flight) = self.in_flight.get_mut(request) else { return };
-        let Some(kept) = &flight.kept else { return };
-        let Some(ask) = link.protocol.send(&self.record.remote_id, &kept.outgoing(), &flight.key) else { return };
+        let ask = flight
+            .kept
+            .as_ref()
+            .filter(|kept| shown.as_ref() == Some(&kept.decision.digest))
+            .and_then(|kept| link.protocol.send(&self.record.remote_id, &kept.outgoing(), &flight.key));
+        let Some(ask) = ask else {
+            // What was decided on is not what stands there now (or cannot be said to this server): never sent again.
+            flight.changed = true;
+            flight.retry_at = None;
+            self.retry_at.get_or_insert_with(Instant::now);
+            return;
+        };
         flight.attempt += 1;
         flight.posting = true;
         flight.check = None;
         flight.retry_at = None;
-        let ours = Ours { choice: flight.choice, fate: Fate::Sending, at: flight.at };
+        let ours = flight.ours(Fate::Sending, flight.at);
         let attempt = flight.attempt;
         self.fold.reducer.decided(request, ours, attempt);
         let news = self.news.clone();
@@ -232,6 +265,7 @@ impl SessionTask {
 
     async fn delivery_failed(&mut self, request: &str, failed: AskError) -> Result<(), StoreError> {
         let repeat = self.decision_repeat(request);
+        let since = self.history.next_reading();
         let Some(flight) = self.in_flight.get_mut(request) else { return Ok(()) };
         tracing::info!(session_id = self.id.0, code = ?failed.error.code, attempt = flight.attempt, "decision not settled");
         let pause =
@@ -247,13 +281,13 @@ impl SessionTask {
                 Ok(())
             }
             _ if failed.error.retryable => {
-                flight.check = Some(None);
+                flight.check = Some(Check { refusal: None, since });
                 self.retry_at = Some(Instant::now() + pause);
                 Ok(())
             }
             // The server says no: whether it has an answer already is in its history.
             _ => {
-                flight.check = Some(Some(failed.error));
+                flight.check = Some(Check { refusal: Some(failed.error), since });
                 self.read_history();
                 Ok(())
             }
@@ -322,17 +356,24 @@ impl SessionTask {
         Ok(())
     }
 
-    /// The history was read: what was to be checked is now known.
-    pub(super) async fn resolve_checks(&mut self) -> Result<(), StoreError> {
+    /// The history was read by this reading: what was to be checked is now known.
+    pub(super) async fn resolve_checks(&mut self, reading: u64) -> Result<(), StoreError> {
         self.settle_seen().await?;
-        let checks: HashMap<String, Option<AppError>> = self
+        let changed: Vec<String> =
+            self.in_flight.iter().filter(|(_, flight)| flight.changed).map(|(request, _)| request.clone()).collect();
+        for request in changed {
+            self.settle(&request, Fate::Superseded).await?;
+            self.fold.reducer.reopen(&request);
+        }
+        let checks: HashMap<String, Check> = self
             .in_flight
             .iter()
-            .filter_map(|(request, flight)| flight.check.clone().map(|refusal| (request.clone(), refusal)))
+            .filter_map(|(request, flight)| flight.check.clone().map(|check| (request.clone(), check)))
+            .filter(|(_, check)| check.since <= reading)
             .collect();
-        for (request, refusal) in checks {
+        for (request, check) in checks {
             let known = self.fold.reducer.requests.get(&request).is_some();
-            match refusal {
+            match check.refusal {
                 Some(error) => self.settle(&request, Fate::Refused { message: error.message }).await?,
                 // Not at the server yet: sent again, as long as the request is there at all.
                 None if known => self.post_decision(&request),
@@ -346,17 +387,22 @@ impl SessionTask {
         let Some(flight) = self.in_flight.remove(request) else { return Ok(()) };
         let at = self.now();
         self.hub.store.settle_decision(flight.number, fate.clone(), at).await?;
-        self.fold.reducer.decided(request, Ours { choice: flight.choice, fate, at }, flight.attempt);
+        self.fold.reducer.decided(request, flight.ours(fate, at), flight.attempt);
         self.show_decision(flight.number).await
     }
 
     /// Decisions of this app, for the reducer.
     pub(super) async fn our_decisions(&self) -> Result<HashMap<String, Ours>, StoreError> {
-        let rows = self.hub.store.decisions(Some(self.id), 1_000).await?;
+        let rows = self.hub.store.decisions(Some(self.id), ALL_ROWS).await?;
         let mut ours = HashMap::new();
         // Newest first: an answer that was refused and given again counts by its last try.
         for row in rows.into_iter().filter(|row| row.by == DecidedBy::You) {
-            ours.entry(row.request).or_insert(Ours { choice: row.choice, fate: row.fate, at: row.at });
+            ours.entry(row.request).or_insert(Ours {
+                choice: row.choice,
+                fate: row.fate,
+                at: row.at,
+                digest: row.digest,
+            });
         }
         ours.retain(|_, ours| !matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded));
         Ok(ours)

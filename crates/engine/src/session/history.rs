@@ -73,6 +73,11 @@ impl History {
         self.reading.is_some() && !self.newest_done
     }
 
+    /// The number of the first reading that begins after now.
+    pub(super) fn next_reading(&self) -> u64 {
+        self.generation + 1
+    }
+
     /// Whether a reading goes on.
     pub(super) fn is_reading(&self) -> bool {
         self.reading.is_some()
@@ -117,6 +122,7 @@ impl SessionTask {
             session: self.id,
             remote: self.record.remote_id.clone(),
             whole: !self.history.complete,
+            before: self.stream.reserved.unwrap_or(i64::MAX),
             generation: self.history.generation,
             news: self.news.clone(),
         };
@@ -177,17 +183,19 @@ impl SessionTask {
                     }
                 }
                 self.fold.reducer.touch_header();
-                self.history_settled().await?;
+                self.history_settled(news.generation).await?;
             }
             Found::Failed(error) => {
                 self.history.reading = None;
                 if !self.history.newest_done {
-                    self.newest_page_done(None, Taken::default()).await?;
+                    // Nothing was recovered: how long we were away is told by the reading that succeeds.
+                    self.history.newest_done = true;
+                    self.drain_held().await?;
                 }
                 match error.code {
                     ErrorCode::GoneAtServer => {
                         self.gone().await?;
-                        self.resolve_checks().await?;
+                        self.resolve_checks(u64::MAX).await?;
                     }
                     ErrorCode::Unauthorized | ErrorCode::Forbidden => self.stream.refused_by(&error),
                     _ => self.retry_at = Some(Instant::now() + RETRY_AFTER),
@@ -235,9 +243,9 @@ impl SessionTask {
     }
 
     /// What waited for the truth of the server.
-    async fn history_settled(&mut self) -> Result<(), StoreError> {
-        self.resolve_checks().await?;
-        self.resend_uncertain();
+    async fn history_settled(&mut self, reading: u64) -> Result<(), StoreError> {
+        self.resolve_checks(reading).await?;
+        self.resend_uncertain(reading);
         if !self.fold.reducer.requests.unexplained().is_empty() && self.fallback_at.is_none() {
             self.fallback_at = Some(Instant::now());
         }
@@ -318,6 +326,8 @@ struct Reading {
     session: contract::session::SessionId,
     remote: String,
     whole: bool,
+    /// Events from this place on came with the open stream, so that they say nothing of what lies before it.
+    before: i64,
     generation: u64,
     news: tokio::sync::mpsc::Sender<News>,
 }
@@ -382,7 +392,7 @@ impl Reading {
         }
         let Some(oldest) = events.last() else { return Ok(true) };
         let Some(id) = serde_json::from_str::<Id>(oldest).ok().and_then(|read| read.id) else { return Ok(false) };
-        let known = self.store.known_events(self.session, vec![id]).await?;
-        Ok(known.first().copied().unwrap_or(false))
+        let known = self.store.frame(self.session, id).await?;
+        Ok(known.is_some_and(|frame| frame.position < self.before))
     }
 }

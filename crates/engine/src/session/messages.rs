@@ -196,6 +196,8 @@ impl SessionTask {
             // the server knows keys.
             let (text, at) = (message.body.clone(), message.at);
             self.fold.reducer.local_message(&id, &text, MessageState::Uncertain, at);
+            let since = self.history.next_reading();
+            self.uncertain.insert(id, since);
             self.retry_at = Some(Instant::now() + Duration::from_secs(1));
             self.stream.check();
             return Ok(());
@@ -228,7 +230,7 @@ impl SessionTask {
     }
 
     /// After the history was read: what was uncertain is there, or is sent again.
-    pub(super) fn resend_uncertain(&mut self) {
+    pub(super) fn resend_uncertain(&mut self, reading: u64) {
         let repeat = self.message_repeat();
         let waiting: Vec<OutboxMessage> =
             self.outbox.iter().filter(|message| message.state == OutboxState::Sending).cloned().collect();
@@ -238,7 +240,9 @@ impl SessionTask {
                 Some(ItemBody::Message(shown)) if shown.state == MessageState::Uncertain
             );
             // The same key makes it safe; where there are none, the history just read does not hold it.
-            if uncertain && repeat != Repeat::Never {
+            let looked_for = self.uncertain.get(&message.id).is_none_or(|since| *since <= reading);
+            if uncertain && looked_for && repeat != Repeat::Never {
+                self.uncertain.remove(&message.id);
                 self.fold.reducer.local_message(&message.id, &message.body, MessageState::Sending, message.at);
                 self.post_message(message);
             }

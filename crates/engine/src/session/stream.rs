@@ -72,12 +72,18 @@ impl Away {
 /// (qoder-cloud-agents §6), and nothing says which it is, until the list's older pages hold what came first.
 #[derive(Debug, Default)]
 pub(super) struct Beginning {
-    /// The first event that was new.
+    /// The first event, where it was new.
     pub first: Option<String>,
-    /// The places of all that were new.
+    /// It and all that were new behind it.
+    pub new: HashSet<String>,
+    /// Their places.
     pub places: Option<(i64, i64)>,
+    /// It has come to what was known: from here on, what is new happens now.
+    pub caught_up: bool,
     /// An older page of the list holds the first: the stream replays.
     pub is_replay: bool,
+    /// The stream has come to what a page holds: what is new from there on is news.
+    pub is_over: bool,
 }
 
 /// The frames of a read that has nothing else to keep.
@@ -332,7 +338,8 @@ impl SessionTask {
         }
         self.stream.state = state;
         self.fold.reducer.touch_header();
-        Ok(())
+        // The history may have been read before the link was called live: then this is what a message waited for.
+        if self.stream.is_live() { self.flush_outbox().await } else { Ok(()) }
     }
 
     async fn link_opened(&mut self) -> Result<(), StoreError> {
@@ -353,7 +360,9 @@ impl SessionTask {
         self.stream.overtaking.clear();
         self.stream.awaits_page = true;
         self.stream.unchecked = true;
-        self.stream.beginning = self.cursor.is_none().then(Beginning::default);
+        if self.cursor.is_none() {
+            self.stream.beginning = (!self.history.is_complete()).then(Beginning::default);
+        }
         self.position += ROOM;
         self.stream.hold_until = Some(Instant::now() + HOLD);
         self.read_history_for_stream();

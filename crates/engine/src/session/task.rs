@@ -103,6 +103,8 @@ pub struct SessionTask {
     pub(super) log_seq: i64,
     pub(super) outbox: Vec<OutboxMessage>,
     pub(super) in_flight: HashMap<String, InFlight>,
+    /// Messages whose answer was lost, and the first reading that can know whether they arrived.
+    pub(super) uncertain: HashMap<String, u64>,
     /// Items that the projections on disk do not hold as they are; one may stand here twice.
     pub(super) unsaved: Vec<ItemId>,
     pub(super) unsaved_gone: Vec<ItemId>,
@@ -192,6 +194,7 @@ impl SessionTask {
             log_seq: 0,
             outbox,
             in_flight,
+            uncertain: HashMap::new(),
             unsaved: Vec::new(),
             unsaved_gone: Vec::new(),
             save_all: false,
@@ -380,6 +383,7 @@ impl SessionTask {
             Command::ServerRemoved => {
                 self.relink(None).await?;
                 self.fold.reducer.closed.get_or_insert(ClosedReason::ServerRemoved);
+                self.hub.remove_row(self.id);
             }
             Command::Facts { title, archived, deleted } => {
                 if let Some(title) = title {

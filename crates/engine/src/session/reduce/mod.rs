@@ -232,6 +232,14 @@ impl Reducer {
         self.transcript.put(item, position);
     }
 
+    /// A request changed while a decision on its old form was on its way: it waits for the person again.
+    pub fn reopen(&mut self, request: &str) {
+        if self.requests.reopen(request) {
+            self.changes.request(request);
+            self.changes.header = true;
+        }
+    }
+
     /// A decision of this app was written down, or its fate became known.
     pub fn decided(&mut self, request: &str, ours: Ours, attempt: u32) {
         if self.requests.decided(request, ours, attempt) {

@@ -19,6 +19,8 @@ pub struct Ours {
     pub fate: Fate,
     /// When.
     pub at: Millis,
+    /// The digest of what was shown: a decision is about these bytes and no others.
+    pub digest: String,
 }
 
 /// A settlement the ledger must hear of: not decided here.
@@ -135,7 +137,7 @@ impl RequestBook {
         if self.waiting.contains(&seed.id) && matches!(request.state, RequestState::Announced) {
             request.state = RequestState::Open;
         }
-        if let Some(ours) = self.ours.get(&seed.id) {
+        if let Some(ours) = self.ours.get(&seed.id).filter(|ours| ours.digest == request.digest) {
             request.state = state_of(ours);
         }
         self.unexplained.retain(|id| id != &seed.id);
@@ -250,6 +252,19 @@ impl RequestBook {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// The decision that was on its way was about other bytes: this waits again, where the server still waits for it.
+    pub fn reopen(&mut self, id: &str) -> bool {
+        self.ours.remove(id);
+        let waited_for = self.waiting.iter().any(|known| known == id);
+        match self.requests.get_mut(id) {
+            Some(request) => {
+                request.state = if waited_for { RequestState::Open } else { RequestState::Announced };
+                true
+            }
+            None => false,
         }
     }
 
