@@ -325,3 +325,14 @@ const WARNINGS: Record<ServerWarning, () => string> = {
 };
 
 export const warningWords = (warning: ServerWarning): string => WARNINGS[warning]();
+
+const VERDICTS: Record<string, () => string> = {
+  satisfied: m.verdict_satisfied,
+  needs_revision: m.verdict_needs_revision,
+  failed: m.verdict_failed,
+  max_iterations_reached: m.verdict_max_iterations,
+  interrupted: m.verdict_interrupted,
+};
+
+/** How a goal was judged; a word of the server's that is not known is shown as it came. */
+export const verdictWords = (verdict: string): string => VERDICTS[verdict]?.() ?? verdict;
