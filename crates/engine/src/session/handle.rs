@@ -109,10 +109,7 @@ pub enum Command {
     /// The server was removed here: only its history is kept.
     ServerRemoved,
     /// End, when nobody and nothing needs this task: the log has everything.
-    Retire {
-        /// Whether it ends.
-        reply: oneshot::Sender<bool>,
-    },
+    Retire,
     /// A title or archived mark that we set ourselves.
     Facts {
         /// The title.
@@ -159,8 +156,9 @@ impl SessionHandle {
     }
 
     /// Tells the task something that may be lost when its mailbox is full, since it will be told again.
-    pub fn nudge(&self, command: Command) {
-        // A full mailbox means that the task is busy with what this would make it do.
-        let _ = self.sender.try_send(command);
+    ///
+    /// Whether the task will hear of it.
+    pub fn nudge(&self, command: Command) -> bool {
+        self.sender.try_send(command).is_ok()
     }
 }

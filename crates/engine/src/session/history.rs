@@ -252,6 +252,12 @@ impl SessionTask {
         if std::mem::take(&mut self.history.again) {
             self.read_history();
         }
+        if let Some(seen) = self.stream.doubted.take() {
+            // Read after the server said so, and nothing new in it: no event will ever say it.
+            if seen == self.log_seq && self.seems_to_run() {
+                self.fold.reducer.found_idle(self.now());
+            }
+        }
         if std::mem::take(&mut self.stream.unchecked) {
             self.read_session();
         }
@@ -261,25 +267,31 @@ impl SessionTask {
     /// Once per connect, where the events say that a turn runs, the server is asked whether it still does: one that
     /// died in the middle of a turn never wrote an event about it (P-22).
     fn read_session(&self) {
-        if !matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling) {
+        if !self.seems_to_run() {
             return;
         }
         let Some(link) = self.link.clone() else { return };
         let Some(ask) = link.protocol.read_session(&self.record.remote_id) else { return };
-        let (news, asked_at) = (self.news.clone(), self.position);
+        let news = self.news.clone();
         tokio::spawn(async move {
             // A failure here is no news: the stream and the next connect have the say.
             if let Ok(remote) = link.ask(ask).await {
                 // The session's task may have ended.
-                let _ = news.send(News::Session { remote: Box::new(remote), asked_at }).await;
+                let _ = news.send(News::Session(Box::new(remote))).await;
             }
         });
     }
 
-    /// The server's word on the session itself. An event that came since it was asked knows better.
-    pub(super) fn take_session(&mut self, remote: &protocols::RemoteSession, asked_at: i64) {
-        if self.position == asked_at && remote.state == SessionState::Idle {
-            self.fold.reducer.found_idle(self.now());
+    fn seems_to_run(&self) -> bool {
+        matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling)
+    }
+
+    /// The server's word on the session itself. The event that says so may be on its way: the history, read once more
+    /// from here on, has it if there is one.
+    pub(super) fn take_session(&mut self, remote: &protocols::RemoteSession) {
+        if remote.state == SessionState::Idle && self.seems_to_run() && !self.history.is_reading() {
+            self.stream.doubted = Some(self.log_seq);
+            self.read_history();
         }
     }
 

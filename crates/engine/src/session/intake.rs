@@ -181,7 +181,7 @@ impl SessionTask {
         self.stream.committed(self.cursor.clone());
         for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {
             let buffered = frame.kind == FrameKind::Buffered;
-            self.note_beginning(frame, outcome);
+            self.note_beginning(frame, &outcome);
             match outcome {
                 Outcome::Same => {
                     taken.known += u32::from(buffered);
@@ -244,7 +244,7 @@ impl SessionTask {
         if settled.is_empty() {
             return Ok(());
         }
-        let known = self.hub.store.decisions(Some(self.id), 1_000).await?;
+        let known = self.hub.store.decisions(Some(self.id), super::deliver::ALL_ROWS).await?;
         for done in settled {
             let Some(request) = self.fold.reducer.requests.get(&done.request) else { continue };
             if known.iter().any(|row| row.request == done.request) {

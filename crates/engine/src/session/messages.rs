@@ -2,7 +2,7 @@
 
 use contract::{
     error::{AppError, ErrorCode},
-    item::{ItemBody, MessageState},
+    item::{ItemBody, MessageState, Part, Role},
     server::WhileRunning,
     session::{QueuedMessage, SessionState, StopState},
 };
@@ -17,6 +17,9 @@ use super::{
     task::{News, SessionTask, answer},
 };
 use crate::{ids, server::link::AskError};
+
+/// How far the server's clock may be behind ours when an echo is told from an older message of the same words.
+const CLOCK_SKEW_MS: i64 = 60_000;
 
 impl SessionTask {
     /// Takes a message of the person.
@@ -99,6 +102,38 @@ impl SessionTask {
             };
             self.fold.reducer.local_message(&message.id, &message.body, state, message.at);
         }
+    }
+
+    /// What a crash left on its way may be in the log already: its echo came, and the outbox was not cleared. Where
+    /// sending it again is safe, that is what tells; elsewhere the log does.
+    pub(super) async fn drop_arrived(&mut self) -> Result<(), StoreError> {
+        if self.message_repeat() == Repeat::SameKey {
+            return Ok(());
+        }
+        let sending: Vec<OutboxMessage> =
+            self.outbox.iter().filter(|message| message.state == OutboxState::Sending).cloned().collect();
+        for message in sending {
+            let arrived = self.fold.reducer.transcript.iter().rev().any(|item| match &item.body {
+                ItemBody::Message(said) => {
+                    let whole: String = said
+                        .parts
+                        .iter()
+                        .filter_map(|part| if let Part::Text(text) = part { Some(text.text.as_str()) } else { None })
+                        .collect();
+                    said.role == Role::User
+                        && item.id != message.id
+                        && item.at + CLOCK_SKEW_MS >= message.at
+                        && whole == message.body
+                }
+                _ => false,
+            });
+            if arrived {
+                self.outbox.retain(|kept| kept.id != message.id);
+                self.fold.reducer.drop_local_message(&message.id);
+                self.hub.store.remove_outbox(self.id, message.id).await?;
+            }
+        }
+        Ok(())
     }
 
     /// A turn ended otherwise than by itself: what is queued waits for the person's word (P-23).

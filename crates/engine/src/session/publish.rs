@@ -80,6 +80,7 @@ impl SessionTask {
     /// Sends what changed to the windows and the lists, and notes what the record must follow.
     pub(super) async fn publish(&mut self, header: bool) -> Result<(), StoreError> {
         let taken = self.fold.reducer.take_changes();
+        self.watchers.retain(|_, feed| !feed.is_closed());
         let now = Instant::now();
         if taken.header_soon || taken.header || header {
             self.header_at.get_or_insert_with(|| self.header_sent.map_or(now, |sent| sent + HEADER_EVERY));
@@ -156,6 +157,12 @@ impl SessionTask {
             ),
             None => (false, 0),
         };
+        let leaves = self.record.archived
+            || matches!(self.fold.reducer.closed, Some(ClosedReason::Deleted | ClosedReason::ServerRemoved));
+        if leaves {
+            // The lists have no row for it; the history has it.
+            self.hub.remove_row(self.id);
+        }
         // A row that differs only in its time follows once a second, and only while something comes.
         if same && !(header && since >= ROW_EVERY_MS) && !self.record_moved() {
             return Ok(());
@@ -174,9 +181,7 @@ impl SessionTask {
             self.hub.store.put_session(self.record.clone()).await?;
             self.saved_record = self.record.clone();
         }
-        if matches!(self.fold.reducer.closed, Some(ClosedReason::Deleted | ClosedReason::ServerRemoved)) {
-            self.hub.remove_row(self.id);
-        } else {
+        if !leaves {
             self.hub.put_row(row);
         }
         Ok(())
@@ -213,7 +218,7 @@ impl SessionTask {
         if self.watchers.is_empty() {
             return Ok(());
         }
-        let rows = self.hub.store.decisions(Some(self.id), 20).await?;
+        let rows = self.hub.store.decisions(Some(self.id), 1_000).await?;
         if let Some(row) = rows.into_iter().find(|row| row.number == number) {
             self.send(vec![SessionChange::Decision { row }]);
         }

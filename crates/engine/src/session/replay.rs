@@ -33,6 +33,9 @@ impl Fold {
         self.events.clear();
         if logged.origin == Origin::Local {
             if let Some(record) = LocalRecord::read(&logged.frame) {
+                if record == LocalRecord::StopRequested {
+                    self.reducer.stop_requested(logged.received_at);
+                }
                 record.fold(self.codec.as_mut(), logged.position, &mut self.events);
             }
         } else {

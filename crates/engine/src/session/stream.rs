@@ -82,8 +82,6 @@ pub(super) struct Beginning {
     pub caught_up: bool,
     /// An older page of the list holds the first: the stream replays.
     pub is_replay: bool,
-    /// The stream has come to what a page holds: what is new from there on is news.
-    pub is_over: bool,
 }
 
 /// The frames of a read that has nothing else to keep.
@@ -126,6 +124,8 @@ pub(super) struct Stream {
     pub beginning: Option<Beginning>,
     /// Opened, and the session itself has not been read since.
     pub unchecked: bool,
+    /// The server says that nothing runs, though the log, as far as it was then, does: the history is read again.
+    pub doubted: Option<i64>,
     expired: bool,
 }
 
@@ -146,6 +146,7 @@ impl Default for Stream {
             overtaking: HashSet::new(),
             beginning: None,
             unchecked: false,
+            doubted: None,
             expired: false,
         }
     }
@@ -360,6 +361,7 @@ impl SessionTask {
         self.stream.overtaking.clear();
         self.stream.awaits_page = true;
         self.stream.unchecked = true;
+        self.stream.doubted = None;
         if self.cursor.is_none() {
             self.stream.beginning = (!self.history.is_complete()).then(Beginning::default);
         }
@@ -480,7 +482,8 @@ impl SessionTask {
 
     /// The session is gone at the server.
     pub(super) async fn gone(&mut self) -> Result<(), StoreError> {
-        self.fold.reducer.gone();
+        let now = self.now();
+        self.fold.reducer.end_session(contract::session::ClosedReason::Deleted, now);
         self.stream.close();
         self.stream.state = ConnectionState::Gone;
         self.fold.reducer.touch_header();

@@ -11,7 +11,7 @@ use contract::{
     session::{ClosedReason, SessionId, SessionRow, SessionState},
     wire::Cursor,
 };
-use store::{OutboxMessage, PendingDecision, SessionRecord, StoreError};
+use store::{OutboxMessage, SessionRecord, StoreError};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -60,8 +60,6 @@ pub struct Start {
     pub link: Option<Arc<ServerLink>>,
     /// The protocol's codec for it.
     pub codec: Box<dyn Fn() -> Box<dyn protocols::SessionCodec> + Send + Sync>,
-    /// Decisions that a crash left without their fate.
-    pub pending: Vec<PendingDecision>,
     /// Ends the task.
     pub cancel: CancellationToken,
 }
@@ -70,8 +68,8 @@ pub struct Start {
 pub(super) enum News {
     /// Of the history.
     History(HistoryNews),
-    /// Of the session itself, asked for when the log stood at this position.
-    Session { remote: Box<protocols::RemoteSession>, asked_at: i64 },
+    /// Of the session itself.
+    Session(Box<protocols::RemoteSession>),
     /// A decision's answer.
     Delivered { request: String, result: Result<protocols::Sent, AskError> },
     /// A message's answer.
@@ -142,6 +140,24 @@ impl SessionTask {
         let (news, mut newly) = mpsc::channel(64);
         let cancel = start.cancel.clone();
         let mut task = Self::load(start, news).await?;
+        let lived = task.work(&mut mailbox, &mut newly, &cancel).await;
+        task.stream.close();
+        if lived.is_err() {
+            // The record failed: nothing more can be shown that is stored. The windows ask again, and are told.
+            task.fail_visibly();
+            return lived;
+        }
+        mailbox.close();
+        task.save().await
+    }
+
+    async fn work(
+        &mut self,
+        mailbox: &mut mpsc::Receiver<Command>,
+        newly: &mut mpsc::Receiver<News>,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let task = self;
         task.publish(true).await?;
         let mut ended = false;
         while !ended {
@@ -150,11 +166,7 @@ impl SessionTask {
             tokio::select! {
                 () = cancel.cancelled() => ended = true,
                 command = mailbox.recv() => match command {
-                    Some(Command::Retire { reply }) => {
-                        ended = task.is_unused();
-                        // The asker holds the list of tasks locked and waits.
-                        let _ = reply.send(ended);
-                    }
+                    Some(Command::Retire) => ended = task.is_unused() && mailbox.is_empty(),
                     Some(command) => task.command(command).await?,
                     None => ended = true,
                 },
@@ -163,19 +175,28 @@ impl SessionTask {
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => task.timers().await?,
             }
         }
-        task.stream.close();
-        task.save().await
+        Ok(())
+    }
+
+    fn fail_visibly(&mut self) {
+        self.stream.state = ConnectionState::Closed;
+        self.hub.put_row(SessionRow { live: false, ..self.row() });
+        for feed in self.watchers.values() {
+            feed.push(self.id, vec![contract::patch::SessionChange::Reset]);
+        }
     }
 
     async fn load(start: Start, news: mpsc::Sender<News>) -> Result<Self, StoreError> {
-        let Start { id, record, server_name, hub, link, codec, pending, .. } = start;
+        let Start { id, record, server_name, hub, link, codec, .. } = start;
+        // Of a crash of the app, or of this session's task alone.
+        let pending = hub.store.unsettled_decisions().await?.into_iter().filter(|left| left.session == id);
         let cursor = hub.store.cursor(id).await?;
         let bounds = hub.store.position_bounds(id).await?;
         let (lowest, highest) = bounds.unwrap_or((0, -1));
         let outbox = hub.store.outbox(Some(id)).await?;
         let rows = hub.store.connection_log(id, 50).await?;
         let fold = Fold::new(codec(), Reducer::new(owner(id, &record, &server_name), HashMap::new()));
-        let in_flight = pending.into_iter().map(|left| (left.request.clone(), InFlight::after_crash(left))).collect();
+        let in_flight = pending.map(|left| (left.request.clone(), InFlight::after_crash(left))).collect();
         let mut task = Self {
             id,
             hub,
@@ -209,7 +230,8 @@ impl SessionTask {
             idle_since: None,
             server_name,
         };
-        task.rebuild().await?;
+        task.replay(true).await?;
+        task.drop_arrived().await?;
         if task.hub.store.projection(id).await?.is_some_and(|mark| mark.is_current()) {
             task.save_all = false;
         }
@@ -218,11 +240,17 @@ impl SessionTask {
 
     /// Makes everything again from the log.
     pub(super) async fn rebuild(&mut self) -> Result<(), StoreError> {
+        self.replay(false).await
+    }
+
+    async fn replay(&mut self, first: bool) -> Result<(), StoreError> {
         let ours = self.our_decisions().await?;
         let reducer = Reducer::new(owner(self.id, &self.record, &self.server_name), ours);
         let mut fold = Fold::new((self.make_codec)(), reducer);
         self.log_seq = fold.replay(self.hub.store.frames(self.id)).await?;
-        fold.reducer.stop = self.fold.reducer.stop;
+        if !first {
+            fold.reducer.stop = self.fold.reducer.stop;
+        }
         // What replay asks for was asked for when the frames were new.
         let effects = fold.reducer.take_effects();
         fold.reducer.take_changes();
@@ -371,8 +399,8 @@ impl SessionTask {
             Command::Waiting { reply } => {
                 answer(reply, Ok(self.fold.reducer.requests.open().cloned().collect()));
             }
-            // Answered by the loop, which alone can end the task.
-            Command::Retire { .. } => {}
+            // Obeyed by the loop, which alone can end the task.
+            Command::Retire => {}
             Command::RetryNow => {
                 self.stream.refused = false;
                 self.stream.retry_now();
@@ -394,7 +422,7 @@ impl SessionTask {
                     self.fold.reducer.closed.get_or_insert(ClosedReason::Archived);
                 }
                 if deleted {
-                    self.fold.reducer.closed = Some(ClosedReason::Deleted);
+                    self.fold.reducer.end_session(ClosedReason::Deleted, self.hub.now());
                 }
                 self.fold.reducer.touch_header();
             }
@@ -405,7 +433,7 @@ impl SessionTask {
     async fn take_news(&mut self, news: News) -> Result<(), StoreError> {
         match news {
             News::History(news) => self.take_history(news).await?,
-            News::Session { remote, asked_at } => self.take_session(&remote, asked_at),
+            News::Session(remote) => self.take_session(&remote),
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Stopped { result, reply } => self.stopped(result, reply).await?,
@@ -444,8 +472,7 @@ impl SessionTask {
         }
         let listed_ended = remote.state == SessionState::Ended && reducer.closed.is_none();
         if listed_ended {
-            reducer.closed = Some(ClosedReason::Terminated);
-            reducer.touch_header();
+            reducer.end_session(ClosedReason::Terminated, self.hub.now());
         }
         // Without a live stream, the list is the only news: read what happened, or watch what runs.
         let stale = self.record.synced_updated_at.is_none() || self.record.synced_updated_at < self.record.updated_at;

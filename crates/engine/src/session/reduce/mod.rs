@@ -160,6 +160,8 @@ impl Reducer {
                 self.settled(&request, choice, reason, output, at);
             }
             EventBody::Status(state) => self.status(state, at),
+            // After the end no turn begins: what says so is older and came late.
+            EventBody::TurnStarted if self.is_over() => {}
             EventBody::TurnStarted => {
                 self.turn.start(stamp.turn, at);
                 self.stop = StopState::None;
@@ -204,15 +206,10 @@ impl Reducer {
             EventBody::Notice { id, notice } => self.notice(stamp, id, notice),
             EventBody::Marker { id, marker } => self.put(stamp, id, ItemBody::Marker(marker)),
             EventBody::Ended { deleted, reason } => {
-                self.closed = Some(if deleted { ClosedReason::Deleted } else { ClosedReason::Terminated });
-                self.state = SessionState::Ended;
+                self.end_session(if deleted { ClosedReason::Deleted } else { ClosedReason::Terminated }, at);
                 self.effects.ended = true;
-                self.drafts_closed(true);
-                self.void_requests();
-                self.turn.end(StopReason::Other { word: "terminated".into() }, at);
                 let id = format!("ended@{}", stamp.position);
                 self.put(stamp, id, ItemBody::Marker(Marker::Ended { reason }));
-                self.changes.header = true;
             }
             EventBody::Unknown { id, what, raw } => {
                 let raw = self.transcript.keep(format!("{id}#raw"), &raw, TEXT_INLINE_BYTES);
@@ -248,12 +245,21 @@ impl Reducer {
         }
     }
 
-    /// The server no longer knows the session: nothing of it runs or waits.
-    pub fn gone(&mut self) {
-        self.closed = Some(ClosedReason::Deleted);
+    fn is_over(&self) -> bool {
+        matches!(self.closed, Some(ClosedReason::Terminated | ClosedReason::Deleted))
+    }
+
+    /// The session is over for good: nothing of it runs or waits.
+    pub fn end_session(&mut self, closed: ClosedReason, at: Millis) {
+        self.closed = Some(closed);
         self.state = SessionState::Ended;
         self.drafts_closed(true);
+        self.end_thinking(at);
         self.void_requests();
+        self.cancel_open_tools(at);
+        if self.turn.turn.as_ref().is_some_and(|turn| turn.ended_at.is_none()) {
+            self.turn.end(StopReason::Other { word: "terminated".into() }, at);
+        }
         self.changes.header = true;
     }
 
@@ -330,7 +336,7 @@ impl Reducer {
             | SessionState::Ended
             | SessionState::Other { .. } => {}
         }
-        if !matches!(self.closed, Some(ClosedReason::Terminated | ClosedReason::Deleted)) {
+        if !self.is_over() {
             self.state = state;
         }
         self.changes.header = true;

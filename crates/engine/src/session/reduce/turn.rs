@@ -19,7 +19,7 @@ pub struct TurnTrack {
     waiting: Option<usize>,
 }
 
-/// The timeline keeps this many bars; a turn with more is drawn from its last ones.
+/// The timeline keeps this many bars, the first of the turn: more could not be told apart on it.
 const MAX_SPANS: usize = 400;
 
 impl TurnTrack {
