@@ -100,6 +100,12 @@ impl WindowFeed {
         self.queue().sessions.contains_key(&session)
     }
 
+    /// Whether changes of this session are worth making: the window shows it, and was not told to start over.
+    #[must_use]
+    pub fn follows(&self, session: SessionId) -> bool {
+        self.queue().sessions.get(&session).is_some_and(|entry| !entry.stale)
+    }
+
     /// Changes of a session. Nothing happens when the window does not show it.
     pub fn push(&self, session: SessionId, changes: Vec<SessionChange>) {
         let mut queue = self.queue();
@@ -116,6 +122,12 @@ impl WindowFeed {
         queue.urgent |= urgent;
         drop(queue);
         self.inner.wake.notify_one();
+    }
+
+    /// Whether the window is gone.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.queue().closed
     }
 
     /// The window is gone: `next` ends.

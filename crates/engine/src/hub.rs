@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use contract::{
@@ -13,6 +14,7 @@ use contract::{
     settings::AppFacts,
 };
 use store::Store;
+use tokio::time::Instant;
 
 use crate::{Clock, Credentials, PreferencesStore, WindowFeed};
 
@@ -31,7 +33,11 @@ pub struct Hub {
     pub preferences: Arc<dyn PreferencesStore>,
     lists: Mutex<Lists>,
     feeds: Mutex<HashMap<String, WindowFeed>>,
+    streamed_at: Mutex<Option<Instant>>,
 }
+
+/// Without frames for this long, the record's writer has time for what can wait.
+const QUIET: Duration = Duration::from_millis(300);
 
 #[derive(Debug)]
 struct Lists {
@@ -55,7 +61,26 @@ impl Hub {
         facts: AppFacts,
     ) -> Self {
         let lists = Lists { servers: Vec::new(), rows: BTreeMap::new(), facts };
-        Self { store, clock, credentials, preferences, lists: Mutex::new(lists), feeds: Mutex::default() }
+        Self {
+            store,
+            clock,
+            credentials,
+            preferences,
+            lists: Mutex::new(lists),
+            feeds: Mutex::default(),
+            streamed_at: Mutex::default(),
+        }
+    }
+
+    /// Many frames came in one read: what can wait makes room for more of them.
+    pub fn frames_came(&self) {
+        *lock(&self.streamed_at) = Some(Instant::now());
+    }
+
+    /// How long work that can wait should wait yet, because frames stream in; `None` = it can begin.
+    pub fn busy_for(&self) -> Option<Duration> {
+        let since = lock(&self.streamed_at).as_ref()?.elapsed();
+        QUIET.checked_sub(since).filter(|left| !left.is_zero())
     }
 
     /// The wall time.

@@ -11,6 +11,7 @@ use contract::{
     settings::{AppFacts, KeyringState, Preferences, StartNotice},
 };
 use store::{Opened, Store};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Engine, EngineConfig, Inner};
@@ -23,7 +24,13 @@ const SWEEP_EVERY: Duration = Duration::from_secs(10);
 const INDEX_EVERY: Duration = Duration::from_secs(2);
 
 /// Rows of the index made in one step: a few milliseconds of the writer's time.
-const INDEX_ROWS: u32 = 500;
+const INDEX_ROWS: u32 = 100;
+
+/// After a step the index rests this many times as long as the step took: the writer is there for the log.
+const INDEX_REST: u32 = 3;
+
+/// However much streams in, the index goes on this often.
+const INDEX_AT_LEAST: Duration = Duration::from_secs(10);
 
 /// What closing the window would leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +117,17 @@ impl Engine {
     }
 
     async fn index(self) {
+        let mut last = Instant::now();
         loop {
+            if let Some(busy) = self.hub().busy_for().filter(|_| last.elapsed() < INDEX_AT_LEAST) {
+                tokio::select! {
+                    () = self.inner.cancel.cancelled() => return,
+                    // Somebody searches.
+                    () = self.inner.index.notified() => {}
+                    () = tokio::time::sleep(busy) => continue,
+                }
+            }
+            last = Instant::now();
             let behind = match self.hub().store.index_step(INDEX_ROWS).await {
                 Ok(behind) => behind,
                 Err(error) => {
@@ -118,17 +135,11 @@ impl Engine {
                     0
                 }
             };
-            if behind > 0 {
-                tokio::task::yield_now().await;
-                if self.inner.cancel.is_cancelled() {
-                    return;
-                }
-                continue;
-            }
+            let rest = if behind > 0 { last.elapsed() * INDEX_REST } else { INDEX_EVERY };
             tokio::select! {
                 () = self.inner.cancel.cancelled() => return,
                 () = self.inner.index.notified() => {}
-                () = tokio::time::sleep(INDEX_EVERY) => {}
+                () = tokio::time::sleep(rest) => {}
             }
         }
     }
@@ -151,6 +162,7 @@ impl Engine {
         let engine = self.clone();
         tokio::spawn(async move {
             for task in engine.all_tasks().await {
+                // A full mailbox means that the task is awake.
                 task.nudge(Command::Wake);
             }
             engine.nudge_all();
@@ -169,7 +181,8 @@ impl Engine {
         let (engine, window) = (self.clone(), window.to_owned());
         tokio::spawn(async move {
             for task in engine.all_tasks().await {
-                task.nudge(Command::Close { window: window.clone() });
+                // The task has ended when it cannot be told.
+                let _ = task.tell(Command::Close { window: window.clone() }).await;
             }
         });
     }

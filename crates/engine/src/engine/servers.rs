@@ -25,8 +25,9 @@ use crate::{
     session::Command,
 };
 
-/// Headers that carry secrets: they belong in the keyring, not among the options.
-const SECRET_HEADERS: &[&str] = &["authorization", "proxy-authorization", "x-api-key", "cookie", "set-cookie"];
+/// Words in the names of headers that carry secrets: those belong in the keyring, not among the options.
+const SECRET_WORDS: &[&str] =
+    &["authorization", "auth-", "-auth", "token", "secret", "api-key", "apikey", "cookie", "password"];
 
 impl Engine {
     pub(super) fn locked<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
@@ -137,6 +138,7 @@ impl Engine {
         };
         let old = self.locked(&self.inner.links).insert(stored.id.clone(), linked);
         if let Some(old) = old {
+            old.link.retire();
             old.cancel.cancel();
         }
         self.hub().change_server(&stored.id, |view| {
@@ -152,6 +154,7 @@ impl Engine {
     pub(super) async fn disconnect(&self, server: &ServerId, state: ServerState) {
         let old = self.locked(&self.inner.links).remove(server);
         if let Some(old) = old {
+            old.link.retire();
             old.cancel.cancel();
         }
         self.hub().change_server(server, |view| view.state = state);
@@ -253,6 +256,10 @@ impl Engine {
         };
         if session_only {
             self.inner.session_only.set_now(id, token);
+            // Exactly one place is the authority. Where there is no keyring there is nothing to remove either.
+            if let Err(error) = self.hub().credentials.delete(id).await {
+                tracing::info!(server_id = id.0, %error, "no older token was removed from the keyring");
+            }
             return Ok(TokenState::SessionOnly);
         }
         self.hub().credentials.set(id, token).await?;
@@ -460,7 +467,7 @@ pub(super) fn view(stored: &StoredServer) -> Result<Server, AppError> {
 fn check_options(options: &ServerOptions) -> Result<(), AppError> {
     for header in &options.headers {
         let name = header.name.trim().to_ascii_lowercase();
-        if SECRET_HEADERS.contains(&name.as_str()) {
+        if SECRET_WORDS.iter().any(|word| name.contains(word)) {
             return Err(AppError::new(
                 ErrorCode::InvalidInput,
                 format!("The header {name} carries a secret: put the token into the token field instead."),

@@ -48,7 +48,7 @@ impl Engine {
                 self.removed_name(&record.server).await?
             }
         };
-        let pending = self.locked(&self.inner.pending).remove(&id).unwrap_or_default();
+        self.locked(&self.inner.pending).remove(&id);
         let task = SessionTask::spawn(Start {
             id,
             record,
@@ -56,7 +56,6 @@ impl Engine {
             hub,
             link,
             codec: Box::new(move || protocol.codec()),
-            pending,
             cancel: self.inner.cancel.child_token(),
         });
         tasks.insert(id, task.clone());
@@ -96,18 +95,10 @@ impl Engine {
     /// Ends tasks that nobody and nothing needs.
     pub(super) async fn retire_unused(&self) {
         let mut tasks = self.inner.tasks.lock().await;
-        let mut gone = Vec::new();
-        for (id, task) in tasks.iter() {
-            let (reply, answer) = oneshot::channel();
-            task.nudge(Command::Retire { reply });
-            // A task whose mailbox is full, or which is busy, is not unused.
-            let done = tokio::time::timeout(std::time::Duration::from_millis(50), answer).await;
-            if task.is_closed() || matches!(done, Ok(Ok(true))) {
-                gone.push(*id);
-            }
-        }
-        for id in gone {
-            tasks.remove(&id);
+        tasks.retain(|_, task| !task.is_closed());
+        for task in tasks.values() {
+            // A task whose mailbox is full is not unused.
+            task.nudge(Command::Retire);
         }
     }
 }

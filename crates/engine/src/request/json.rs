@@ -24,7 +24,7 @@ pub enum Json<'a> {
     /// A number, as its source text.
     Number(&'a str),
     /// A string, decoded.
-    String(String),
+    String(Cow<'a, str>),
     /// An array.
     Array(Vec<Json<'a>>),
     /// An object: keys decoded, in source order, doubles kept.
@@ -47,31 +47,39 @@ pub enum NotJson {
 /// # Errors
 /// When it is not JSON, or nested deeper than [`MAX_DEPTH`].
 pub fn read(text: &str) -> Result<Json<'_>, NotJson> {
+    if text.starts_with('{') {
+        // Read as an object it is checked as a whole: once is enough.
+        return value(text, 0);
+    }
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| NotJson::Syntax(error.to_string()))?;
-    value(raw, 0)
+    value(raw.get(), 0)
 }
 
-fn value<'a>(raw: &'a RawValue, depth: usize) -> Result<Json<'a>, NotJson> {
+/// Reads a text that is JSON, or begins as an object.
+fn value(text: &str, depth: usize) -> Result<Json<'_>, NotJson> {
     if depth > MAX_DEPTH {
         return Err(NotJson::TooDeep);
     }
-    let text = raw.get().trim();
+    let text = text.trim_matches([' ', '\t', '\n', '\r']);
     let syntax = |error: serde_json::Error| NotJson::Syntax(error.to_string());
     Ok(match text.as_bytes().first() {
         Some(b'n') => Json::Null,
         Some(b't') => Json::Bool(true),
         Some(b'f') => Json::Bool(false),
-        Some(b'"') => Json::String(serde_json::from_str(text).map_err(syntax)?),
+        Some(b'"') => match text.get(1..text.len() - 1) {
+            Some(inner) if !inner.contains('\\') => Json::String(Cow::Borrowed(inner)),
+            _ => Json::String(Cow::Owned(serde_json::from_str(text).map_err(syntax)?)),
+        },
         Some(b'[') => {
-            let rows: Vec<&'a RawValue> = serde_json::from_str(text).map_err(syntax)?;
-            Json::Array(rows.into_iter().map(|row| value(row, depth + 1)).collect::<Result<_, _>>()?)
+            let rows: Vec<&RawValue> = serde_json::from_str(text).map_err(syntax)?;
+            Json::Array(rows.into_iter().map(|row| value(row.get(), depth + 1)).collect::<Result<_, _>>()?)
         }
         Some(b'{') => {
             let Pairs(pairs) = serde_json::from_str(text).map_err(syntax)?;
             Json::Object(
                 pairs
                     .into_iter()
-                    .map(|(key, row)| Ok((key.into_owned(), value(row, depth + 1)?)))
+                    .map(|(key, row)| Ok((key.into_owned(), value(row.get(), depth + 1)?)))
                     .collect::<Result<_, NotJson>>()?,
             )
         }
@@ -122,6 +130,7 @@ impl Json<'_> {
     #[must_use]
     pub fn has_double_keys(&self) -> bool {
         match self {
+            Json::Object(pairs) if pairs.len() < 2 => pairs.iter().any(|(_, row)| row.has_double_keys()),
             Json::Object(pairs) => {
                 let mut keys: Vec<&str> = pairs.iter().map(|(key, _)| key.as_str()).collect();
                 keys.sort_unstable();
@@ -139,7 +148,7 @@ impl Json<'_> {
         let Json::Object(pairs) = self else { return None };
         keys.iter().find_map(|wanted| {
             pairs.iter().find_map(|(key, row)| match row {
-                Json::String(text) if key == wanted => Some(text.as_str()),
+                Json::String(text) if key == wanted => Some(text.as_ref()),
                 _ => None,
             })
         })
@@ -171,6 +180,13 @@ impl Json<'_> {
 }
 
 fn write_string(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.reserve(text.len() + 2);
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     // A string always serializes.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

@@ -1,7 +1,10 @@
 //! The way to one server: its protocol, its token, one HTTP client.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,6 +34,7 @@ pub struct ServerLink {
     /// The cap on one event of its streams, in bytes.
     pub event_cap: usize,
     token: RwLock<Option<Secret>>,
+    retired: AtomicBool,
     hub: Arc<Hub>,
 }
 
@@ -62,7 +66,7 @@ impl ServerLink {
         event_cap: usize,
         token: Option<Secret>,
     ) -> Self {
-        Self { id, name, protocol, client, event_cap, token: RwLock::new(token), hub }
+        Self { id, name, protocol, client, event_cap, token: RwLock::new(token), retired: AtomicBool::new(false), hub }
     }
 
     /// Adds the token to a request.
@@ -73,9 +77,11 @@ impl ServerLink {
         }
     }
 
-    /// The token from now on.
-    pub fn set_token(&self, token: Option<Secret>) {
-        *self.token.write().unwrap_or_else(PoisonError::into_inner) = token;
+    /// Another link has taken over, or the server is paused, off or removed: what is still under way here says
+    /// nothing of the server's state any more, and has no token any more.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+        *self.token.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Sends a request and reads its answer. What may be repeated freely is tried again when the server fails.
@@ -131,6 +137,9 @@ impl ServerLink {
     }
 
     fn seen(&self) {
+        if self.retired.load(Ordering::Relaxed) {
+            return;
+        }
         let now = self.hub.now();
         self.hub.change_server(&self.id, |server| {
             if server.state != ServerState::Online {
@@ -143,7 +152,11 @@ impl ServerLink {
         });
     }
 
-    fn state(&self, state: ServerState) {
+    /// The server's state, as long as this is its link.
+    pub fn state(&self, state: ServerState) {
+        if self.retired.load(Ordering::Relaxed) {
+            return;
+        }
         self.hub.change_server(&self.id, |server| server.state = state);
     }
 }

@@ -51,7 +51,11 @@ impl Poll {
         let mut listed = HashMap::new();
         loop {
             let whole = readings.is_multiple_of(WHOLE_EVERY);
-            let pause = match self.list(whole, &mut listed).await {
+            let list = tokio::select! {
+                () = self.cancel.cancelled() => return,
+                list = self.list(whole, &mut listed) => list,
+            };
+            let pause = match list {
                 Ok(()) => {
                     failures = 0;
                     readings = readings.wrapping_add(1);
@@ -86,7 +90,7 @@ impl Poll {
                 (ServerState::Unreachable { layer, detail, retry_at: Some(retry_at) }, Some(pause))
             }
         };
-        hub.change_server(&self.link.id, |server| server.state = state);
+        self.link.state(state);
         pause
     }
 
@@ -144,8 +148,10 @@ impl Poll {
             if let Some(known) = known
                 && let Some(task) = self.engine.running_session(known.id).await
             {
-                task.nudge(Command::Listed { remote: Box::new(remote.clone()) });
-                listed.insert(remote.id.clone(), (known.id, remote));
+                // What it did not hear is told again with the next reading.
+                if task.nudge(Command::Listed { remote: Box::new(remote.clone()) }) {
+                    listed.insert(remote.id.clone(), (known.id, remote));
+                }
                 continue;
             }
             let record = merged(known.map(|known| &known.record), &remote, &self.link);
