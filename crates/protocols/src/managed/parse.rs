@@ -387,3 +387,53 @@ fn quick_message(frame: &Frame) -> Option<Said> {
         what: What::AgentMessage { parts, is_delta: read.delta == Some(true), message: word(read.message_id) },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn said(name: Option<&str>, data: &str) -> String {
+        let frame = Frame { name: name.map(str::to_owned), data: data.to_owned(), ..Frame::default() };
+        let parsed = parse(&frame);
+        let read = parsed.body.downcast::<Read>().unwrap();
+        format!("{:?} {:?} {read:?}", parsed.kind, parsed.identity)
+    }
+
+    #[test]
+    fn the_quick_reader_says_what_the_general_one_says() {
+        for (name, data) in [
+            ("agent.tool_use", r#"{"id":"a","type":"agent.tool_use","name":"Bash","input":{"n":1.50,"n":2}}"#),
+            (
+                "agent.tool_use",
+                r#"{"id":"a","type":"agent.tool_use","name":"","input":[],"evaluated_permission":"ask","turn_id":"t","session_thread_id":"","created_at":"2026-09-01T08:00:01Z","processed_at":null}"#,
+            ),
+            ("agent.tool_use", r#"{"id":"a","type":"agent.tool_use","name":"x","input":null}"#),
+            (
+                "agent.tool_use",
+                r#"{"id":"a","type":"agent.tool_use","name":"x","input":{},"evaluation":{"evaluated_permission":{"type":"deny"}}}"#,
+            ),
+            ("agent.tool_use", r#"{"id":"a","type":"agent.tool_use","name":"x","input":{},"mcp_server_name":"m"}"#),
+            ("agent.tool_use", r#"{"id":7,"type":"agent.tool_use","name":"\u0041","input":{}}"#),
+            ("agent.tool_use", r#"{"id":"a","id":"b","type":"agent.tool_use","name":"x","input":{}}"#),
+            ("agent.tool_use", r#"{"id":"a","type":"agent.tool_result","tool_use_id":"u","content":"x"}"#),
+            (
+                "agent.tool_result",
+                r#"{"id":"r","type":"agent.tool_result","tool_use_id":"u","name":"Bash","content":[{"type":"text","text":"东\n"}],"is_error":true,"turn_id":"t"}"#,
+            ),
+            ("agent.tool_result", r#"{"id":"r","type":"agent.tool_result","tool_use_id":"u","content":[]}"#),
+            (
+                "agent.tool_result",
+                r#"{"id":"r","type":"agent.tool_result","tool_use_id":"u","content":[{"type":"redacted"}]}"#,
+            ),
+            ("agent.tool_result", r#"{"id":"r","type":"agent.tool_result","tool_use_id":null,"content":"x"}"#),
+            (
+                "agent.message",
+                r#"{"id":"m","type":"agent.message","content":[{"type":"text","text":"a"}],"delta":false,"message_id":"w"}"#,
+            ),
+        ] {
+            assert_eq!(said(Some(name), data), said(None, data), "{data}");
+        }
+    }
+}

@@ -150,3 +150,19 @@ async fn the_connection_log_keeps_the_newest_five_thousand_lines_of_each_session
     assert_eq!((all.len(), all.last()), (5_000, Some(&line(4_000))));
     assert_eq!(store.connection_log(ids[1], 9).await.unwrap(), [line(-1)]);
 }
+
+#[tokio::test]
+async fn projections_saved_in_parts_are_current_only_with_the_last_part() {
+    let scratch = Scratch::new();
+    let store = scratch.open();
+    let id = store.put_session(session("parts")).await.unwrap();
+    store.save_items(id, save(vec![item("gone", 0, "old"), item("a", 1, "old")])).await.unwrap();
+    assert!(store.projection(id).await.unwrap().unwrap().is_current());
+    store.save_part(id, vec![item("a", 1, "new"), item("b", 2, "new")], vec!["gone".into()]).await.unwrap();
+    assert!(!store.projection(id).await.unwrap().unwrap().is_current());
+    let ids = store.item_ids(id).await.unwrap();
+    assert_eq!(ids, ["a".to_owned(), "b".to_owned()].into());
+    store.save_items(id, save(vec![item("c", 3, "new")])).await.unwrap();
+    assert!(store.projection(id).await.unwrap().unwrap().is_current());
+    assert_eq!(store.items(id, None, 9).await.unwrap().len(), 3);
+}
