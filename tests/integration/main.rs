@@ -1,5 +1,6 @@
 //! The engine against the practice server: bytes, log, reducer, decisions, all joined.
 
 mod edges;
+mod properties;
 mod rows;
 mod spine;

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use contract::{
     command::SendMessage,
     item::{ItemBody, Marker},
@@ -98,7 +98,8 @@ async fn managed_edge_16_an_idle_of_the_turn_before_does_not_end_the_new_one() -
     let session = engine.session_by_remote(&server, "sess_1").await?;
     let mut view = View::open(&engine, "main", session).await?;
     engine.send_message(SendMessage { session, text: "The new one".into() }).await?;
-    view.until("the echo", |view| view.text() == "User Done: The new one").await?;
+    let echo = view.until("the echo", |view| view.text() == "User Done: The new one").await;
+    echo.with_context(|| format!("{:?} {:?} {:?}", view.header, view.log, wire.seen()))?;
 
     let event = |id: &str, mut event: Value, at: &str| {
         let fields = event.as_object_mut().unwrap();
