@@ -79,7 +79,7 @@ pub fn one_line(text: &str) -> String {
 #[must_use]
 pub fn has_hidden(text: &str) -> bool {
     // Plain text, which nearly all of it is, is told by one pass over bytes.
-    let is_plain = |byte: u8| (byte >= b' ') & (byte < 0x7f) | (byte == b'\n') | (byte == b'\t');
+    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) | (byte == b'\n') | (byte == b'\t');
     if text.as_bytes().chunks(64).all(|chunk| chunk.iter().fold(true, |plain, byte| plain & is_plain(*byte))) {
         return false;
     }
