@@ -12,6 +12,9 @@ pub struct Counters {
     pub posts: Vec<Posted>,
     /// Every decision that arrived, accepted or not.
     pub decisions: Vec<DecisionSeen>,
+    /// How often a session's history was listed, a page a time.
+    #[serde(default)]
+    pub lists: u64,
     /// Streams that are open now.
     pub open_streams: u64,
     /// Every stream that was opened, in order.

@@ -5,7 +5,7 @@
 
 use contract::{
     session::SessionId,
-    wire::{FrameKind, LoggedFrame, Origin},
+    wire::{FrameKind, LoggedFrame},
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
@@ -48,20 +48,41 @@ impl Store {
         self.write(frames.len(), move |desk| append(desk, session, frames, &cursor)).await
     }
 
-    /// Moves what the stream brought at the places from `first` to `last` so that it begins at `to`: the stream turned
-    /// out to have replayed what stands before the rest.
+    /// Puts persisted events at places that count up from `first`, in the order given: a list that was read whole
+    /// knows the order better than the ways on which its events came. What is not named stays where it is, and where
+    /// all stand in this order already, nothing moves. Gives whether anything moved.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub async fn move_streamed(&self, session: SessionId, first: i64, last: i64, to: i64) -> Result<(), StoreError> {
-        self.write(1, move |desk| {
-            desk.conn
-                .prepare_cached(
-                    "UPDATE frames SET position = position - ?2 + ?4
-                     WHERE session = ?1 AND position BETWEEN ?2 AND ?3 AND origin = ?5",
-                )?
-                .execute(params![session.0, first, last, to, origin_number(Origin::Stream)])?;
-            Ok(())
+    pub async fn place_events(
+        &self,
+        session: SessionId,
+        event_ids: Vec<String>,
+        first: i64,
+    ) -> Result<bool, StoreError> {
+        self.write(event_ids.len(), move |desk| {
+            let mut find = desk.conn.prepare_cached(
+                "SELECT position FROM frames WHERE session = ?1 AND event_id = ?2 AND kind = 1 ORDER BY thread LIMIT 1",
+            )?;
+            let mut last = i64::MIN;
+            let mut in_order = true;
+            for event_id in &event_ids {
+                let found: Option<i64> = find.query_row(params![session.0, event_id], |row| row.get(0)).optional()?;
+                if let Some(position) = found {
+                    in_order &= position > last;
+                    last = position;
+                }
+            }
+            if in_order {
+                return Ok(false);
+            }
+            let mut place = desk.conn.prepare_cached(
+                "UPDATE frames SET position = ?3 WHERE session = ?1 AND event_id = ?2 AND kind = 1 AND position <> ?3",
+            )?;
+            for (event_id, position) in event_ids.iter().zip(first..) {
+                place.execute(params![session.0, event_id, position])?;
+            }
+            Ok(true)
         })
         .await
     }

@@ -44,6 +44,8 @@ async fn waiting_rig(dialect: Dialect) -> Result<(Rig, String, View, Request)> {
 async fn waiting_session(rig: &Rig) -> Result<(String, View, Request)> {
     let (remote, mut view) = rig.play("approval", &[]).await?;
     view.until("an open request on a live stream", |view| view.open_requests().len() == 1 && is_live(view)).await?;
+    // Lines of the log follow behind what waits.
+    view.until("the line of the connect", |view| connects(view) > 0).await?;
     let request = view.open_requests()[0].clone();
     Ok((remote, view, request))
 }

@@ -7,7 +7,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use contract::server::{PRACTICE_SERVER, ServerId};
+use contract::{
+    connection::ConnectionLogKind,
+    server::{PRACTICE_SERVER, ServerId},
+};
 use engine::MemoryCredentials;
 use pretty_assertions::assert_eq;
 use tests::{
@@ -21,11 +24,14 @@ use super::{allow, connects, is_live, waiting_rig};
 async fn p03_pending_approval_survives_a_killed_socket() -> Result<()> {
     for dialect in [Dialect::Qoder, Dialect::Claude] {
         let (rig, _, mut view, request) = waiting_rig(dialect).await?;
-        let before = connects(&view);
+        let (before, lists) = (connects(&view), rig.control.counters().lists);
         rig.control.cut_streams();
         view.until("the stream again", |view| connects(view) > before).await?;
         // What is read again after the connect changes nothing: the card was never gone and is not doubled.
-        view.until("the history read again", |view| !view.header.loading_history).await?;
+        rig.control.until(|seen| seen.lists > lists).await?;
+        let resumed =
+            |view: &View| view.log.iter().filter(|row| matches!(row.what, ConnectionLogKind::Resumed { .. })).count();
+        view.until("the history merged", |view| resumed(view) > 0).await?;
         assert_eq!(view.open_requests(), [&request]);
         allow(&rig, &mut view, &request).await?;
     }

@@ -349,6 +349,9 @@ impl Engine {
     /// When the keyring refuses it; the old one stays then.
     pub async fn replace_token(&self, replace: ReplaceToken) -> Result<Server, AppError> {
         let mut stored = self.stored(&replace.server).await?;
+        if stored.practice {
+            return Err(AppError::new(ErrorCode::Unsupported, "The practice server is set up by the app itself."));
+        }
         let token = Secret::pasted(&replace.token);
         stored.token = self.keep_token(&stored.id, token.as_ref(), replace.session_only).await?;
         self.save_and_connect(stored, token).await

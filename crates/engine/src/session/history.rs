@@ -41,6 +41,8 @@ pub(super) struct History {
     newest_done: bool,
     /// It began before the stream that is open now: what came in between is in neither, until it is read again.
     stale: bool,
+    /// The ids of the pages of a reading that reads everything, newest page first, each oldest event first.
+    pages: Vec<Vec<String>>,
 }
 
 /// What a reading found.
@@ -60,7 +62,15 @@ enum Found {
 
 impl History {
     pub(super) fn new(complete: bool) -> Self {
-        Self { complete, reading: None, generation: 0, again: false, newest_done: false, stale: false }
+        Self {
+            complete,
+            reading: None,
+            generation: 0,
+            again: false,
+            newest_done: false,
+            stale: false,
+            pages: Vec::new(),
+        }
     }
 
     /// Whether the log is known to hold the whole history.
@@ -116,6 +126,7 @@ impl SessionTask {
         self.history.reading = Some(self.history.generation);
         self.history.newest_done = false;
         self.history.stale = false;
+        self.history.pages.clear();
         let reading = Reading {
             link,
             store: self.hub.store.clone(),
@@ -139,6 +150,7 @@ impl SessionTask {
             Found::Events { events, newest } => {
                 let mut frames: Vec<Frame> =
                     events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
+                self.note_page(&frames);
                 if newest && self.history.stale {
                     // Older than the stream, so before whatever it brings; live frames go on waiting for what is not.
                     let first = self.stream.reserved.unwrap_or(self.position);
@@ -177,10 +189,7 @@ impl SessionTask {
                 }
                 self.record.synced_updated_at = self.record.updated_at.or(Some(0));
                 if !was_whole {
-                    self.place_replayed().await?;
-                    if self.lowest < 0 {
-                        self.rebuild().await?;
-                    }
+                    self.place_listed().await?;
                 }
                 self.fold.reducer.touch_header();
                 self.history_settled(news.generation).await?;
@@ -198,6 +207,8 @@ impl SessionTask {
                         self.resolve_checks(u64::MAX).await?;
                     }
                     ErrorCode::Unauthorized | ErrorCode::Forbidden => self.stream.refused_by(&error),
+                    // Asked for once: the same page would be as large again. The next connect asks anew.
+                    ErrorCode::TooLarge => {}
                     _ => self.retry_at = Some(Instant::now() + RETRY_AFTER),
                 }
                 tracing::info!(session_id = self.id.0, code = ?error.code, "history could not be read");
@@ -295,14 +306,33 @@ impl SessionTask {
         }
     }
 
-    /// What the stream replayed is older than every page that was read while it came.
-    async fn place_replayed(&mut self) -> Result<(), StoreError> {
-        let Some(beginning) = self.stream.beginning.take() else { return Ok(()) };
-        if let (true, Some((first, last))) = (beginning.is_replay, beginning.places) {
-            self.lowest -= last - first + 1;
-            self.hub.store.move_streamed(self.id, first, last, self.lowest).await?;
+    /// Once a history was read whole, its events stand in the list's order, whichever way each of them came: a stream
+    /// that replays, pages that were overtaken, both cut off in the middle. What is newer than the list stays behind it.
+    async fn place_listed(&mut self) -> Result<(), StoreError> {
+        let order: Vec<String> = std::mem::take(&mut self.history.pages).into_iter().rev().flatten().collect();
+        if order.is_empty() {
+            return Ok(());
+        }
+        let first = self.lowest.min(0) - i64::try_from(order.len()).unwrap_or(i64::MAX);
+        let moved = self.hub.store.place_events(self.id, order, first).await?;
+        if moved {
+            self.lowest = first;
+        }
+        // Older pages were only logged: the fold has not seen them.
+        if moved || self.lowest < 0 {
+            self.rebuild().await?;
         }
         Ok(())
+    }
+
+    /// Notes the order of a page of a reading that reads everything.
+    fn note_page(&mut self, page: &[Frame]) {
+        if self.history.complete {
+            return;
+        }
+        let ids = page.iter().filter_map(|frame| self.fold.codec.parse(frame).identity).map(|event| event.event_id);
+        let ids = ids.collect();
+        self.history.pages.push(ids);
     }
 
     async fn log_older(&mut self, frames: Vec<Frame>) -> Result<(), StoreError> {
@@ -312,9 +342,6 @@ impl SessionTask {
             .zip(self.lowest..)
             .map(|(frame, position)| {
                 let read = self.fold.codec.parse(&frame);
-                if let (Some(beginning), Some(event)) = (&mut self.stream.beginning, &read.identity) {
-                    beginning.is_replay |= beginning.first.as_ref() == Some(&event.event_id);
-                }
                 contract::wire::LoggedFrame {
                     frame,
                     origin: Origin::List,

@@ -181,7 +181,6 @@ impl SessionTask {
         self.stream.committed(self.cursor.clone());
         for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {
             let buffered = frame.kind == FrameKind::Buffered;
-            self.note_beginning(frame, &outcome);
             match outcome {
                 Outcome::Same => {
                     taken.known += u32::from(buffered);
@@ -194,23 +193,6 @@ impl SessionTask {
         }
         self.take_effects().await?;
         Ok(taken)
-    }
-
-    /// Notes what is new on a stream that began without a cursor, until it comes to what is known.
-    fn note_beginning(&mut self, logged: &LoggedFrame, outcome: &Outcome) {
-        let Some(beginning) = self.stream.beginning.as_mut().filter(|beginning| !beginning.caught_up) else { return };
-        if logged.origin != Origin::Stream || logged.kind != FrameKind::Buffered {
-            return;
-        }
-        let Some(event) = &logged.identity else { return };
-        if *outcome == Outcome::New {
-            let first = beginning.places.map_or(logged.position, |(first, _)| first);
-            beginning.places = Some((first, logged.position));
-            beginning.first.get_or_insert_with(|| event.event_id.clone());
-            beginning.new.insert(event.event_id.clone());
-        } else {
-            beginning.caught_up = !beginning.new.contains(&event.event_id);
-        }
     }
 
     /// Does what the reducer asks for.

@@ -68,22 +68,6 @@ impl Away {
     }
 }
 
-/// The beginning of a stream without a cursor. Older servers replay the whole history then, newer ones begin at the end
-/// (qoder-cloud-agents §6), and nothing says which it is, until the list's older pages hold what came first.
-#[derive(Debug, Default)]
-pub(super) struct Beginning {
-    /// The first event, where it was new.
-    pub first: Option<String>,
-    /// It and all that were new behind it.
-    pub new: HashSet<String>,
-    /// Their places.
-    pub places: Option<(i64, i64)>,
-    /// It has come to what was known: from here on, what is new happens now.
-    pub caught_up: bool,
-    /// An older page of the list holds the first: the stream replays.
-    pub is_replay: bool,
-}
-
 /// The frames of a read that has nothing else to keep.
 fn only_frames(pieces: Vec<Piece>) -> Vec<Frame> {
     pieces.into_iter().filter_map(|piece| if let Piece::Frame(frame) = piece { Some(frame) } else { None }).collect()
@@ -120,8 +104,6 @@ pub(super) struct Stream {
     /// Events that came another way while the newest page of the history was read: what stands behind them in that
     /// page happened after them.
     pub overtaking: HashSet<String>,
-    /// What came first on a stream that began without a cursor.
-    pub beginning: Option<Beginning>,
     /// Opened, and the session itself has not been read since.
     pub unchecked: bool,
     /// The server says that nothing runs, though the log, as far as it was then, does: the history is read again.
@@ -144,7 +126,6 @@ impl Default for Stream {
             overtaken: false,
             awaits_page: false,
             overtaking: HashSet::new(),
-            beginning: None,
             unchecked: false,
             doubted: None,
             expired: false,
@@ -362,9 +343,6 @@ impl SessionTask {
         self.stream.awaits_page = true;
         self.stream.unchecked = true;
         self.stream.doubted = None;
-        if self.cursor.is_none() {
-            self.stream.beginning = (!self.history.is_complete()).then(Beginning::default);
-        }
         self.position += ROOM;
         self.stream.hold_until = Some(Instant::now() + HOLD);
         self.read_history_for_stream();

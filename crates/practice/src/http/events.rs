@@ -34,6 +34,7 @@ pub(crate) async fn list(
         return stream::session(State(world), Extension(dialect), wire, Path(id), Query(pairs), headers).await;
     }
     let cell = find(&world, &id)?;
+    world.count(|counters| counters.lists += 1);
     answer(&cell, None, dialect, &pairs)
 }
 

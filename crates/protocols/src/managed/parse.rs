@@ -112,7 +112,8 @@ fn event(frame: &Frame, said: Said) -> Parsed {
             | What::Thread { .. }
             | What::ThreadMessage { .. }
     );
-    let identity = (!event_id.is_empty())
+    // An id with control characters could never be resumed after: such an event is kept, but it has no identity (S-17).
+    let identity = (!event_id.is_empty() && !event_id.chars().any(char::is_control))
         .then(|| Identity { event_id: event_id.clone(), thread: if is_copy { said.thread.clone() } else { None } });
     let kind = match (is_preview, &identity) {
         (true, _) => FrameKind::Preview,

@@ -243,17 +243,16 @@ async fn p39_a_frame_that_changed_on_disk_is_given_back_marked() {
 }
 
 #[tokio::test]
-async fn what_a_stream_replayed_moves_before_the_rest_and_nothing_else_moves() {
+async fn events_of_a_list_stand_in_its_order_and_nothing_else_moves() {
     let scratch = Scratch::new();
     let store = scratch.open();
     let id = store.put_session(session("a")).await.unwrap();
     let listed = LoggedFrame { origin: Origin::List, ..buffered("newest", 11, "n") };
-    let echo = LoggedFrame { origin: Origin::Answer, ..buffered("echo", 101, "e") };
-    let frames =
-        vec![listed, buffered("first", 100, "1"), echo, buffered("second", 102, "2"), buffered("live", 103, "l")];
+    let frames = vec![listed, buffered("first", 100, "1"), buffered("second", 102, "2"), buffered("live", 103, "l")];
     store.append(id, frames, CursorMove::Keep).await.unwrap();
-    store.move_streamed(id, 100, 102, -3).await.unwrap();
+    let order = ["first", "second", "never seen", "newest"].map(str::to_owned).to_vec();
+    assert!(store.place_events(id, order.clone(), -4).await.unwrap());
+    assert!(!store.place_events(id, order, -9).await.unwrap(), "in order already");
     let places: Vec<_> = read_all(&store, id).await.into_iter().map(|f| (f.position, f.frame.data)).collect();
-    let expected = [(-3, "1"), (-1, "2"), (11, "n"), (101, "e"), (103, "l")];
-    assert_eq!(places, expected.map(|(place, data)| (place, data.to_owned())));
+    assert_eq!(places, [(-4, "1"), (-3, "2"), (-1, "n"), (103, "l")].map(|(place, data)| (place, data.to_owned())));
 }

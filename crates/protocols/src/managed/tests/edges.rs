@@ -42,6 +42,18 @@ fn edge_01_a_replayed_history_and_a_listed_one_make_the_same_items() {
 }
 
 #[test]
+fn s17_an_id_with_control_characters_is_no_identity_and_its_event_is_kept() {
+    for id in ["a\\u0000b", "a\\nb"] {
+        let mut session = Session::qoder();
+        let frame = Frame { data: says(id, "kept all the same"), ..Frame::default() };
+        let parsed = session.codec.parse(&frame);
+        assert_eq!((parsed.kind, parsed.identity), (FrameKind::Control, None), "{id}");
+        session.say(&says(id, "kept all the same"));
+        assert_eq!(session.view.ids().len(), 1, "{id}");
+    }
+}
+
+#[test]
 fn edge_02_an_event_that_comes_again_with_its_time_filled_in_is_an_upsert() {
     let mut session = Session::claude();
     session.say(&running("r1")).say(&asks("m1", r#""2026-09-01T08:00:00Z""#)).say(&asks("m2", "null"));
