@@ -148,8 +148,7 @@ impl SessionTask {
         }
         match news.found {
             Found::Events { events, newest } => {
-                let mut frames: Vec<Frame> =
-                    events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
+                let frames: Vec<Frame> = events.into_iter().map(|data| Frame { data, ..Frame::default() }).collect();
                 self.note_page(&frames);
                 if newest && self.history.stale {
                     // Older than the stream, so before whatever it brings; live frames go on waiting for what is not.
@@ -163,17 +162,18 @@ impl SessionTask {
                 } else if newest {
                     let now = self.now();
                     self.stream.awaits_page = false;
-                    let behind = frames.split_off(self.before_overtaking(&frames));
                     // Before what the stream has brought since it was opened, behind all that was known then.
                     let marker_at = self.stream.reserved.take().unwrap_or(self.position);
                     let end = marker_at + 1 + i64::try_from(frames.len()).unwrap_or(i64::MAX);
                     self.position = self.position.max(end);
+                    let order = self.ids(&frames);
                     let taken = self.take_at(frames, Origin::List, now, marker_at + 1).await?;
-                    if taken.new > 0 && std::mem::take(&mut self.stream.overtaken) {
+                    // What came on other ways while the page was read may stand anywhere among it: the page knows.
+                    let moved = self.hub.store.place_events(self.id, order, marker_at + 1).await?;
+                    if std::mem::take(&mut self.stream.overtaken) && taken.new > 0 || moved {
                         self.rebuild().await?;
                     }
-                    let behind = self.take_frames(behind, Origin::List, now).await?;
-                    self.newest_page_done(Some(marker_at), taken.and(behind)).await?;
+                    self.newest_page_done(Some(marker_at), taken).await?;
                 } else {
                     // Older pages go below everything known; the fold sees them in order once all are here.
                     let count = i64::try_from(frames.len()).unwrap_or(i64::MAX);
@@ -216,18 +216,6 @@ impl SessionTask {
             }
         }
         Ok(())
-    }
-
-    /// How many events of the newest page stand before what overtook it, itself included: the rest came later.
-    fn before_overtaking(&self, page: &[Frame]) -> usize {
-        let overtaking = &self.stream.overtaking;
-        if overtaking.is_empty() {
-            return page.len();
-        }
-        let overtook = |frame: &Frame| {
-            self.fold.codec.parse(frame).identity.is_some_and(|identity| overtaking.contains(&identity.event_id))
-        };
-        page.iter().rposition(overtook).map_or(page.len(), |last| last + 1)
     }
 
     /// The newest page is in (or will not come): live frames may follow.
@@ -330,9 +318,13 @@ impl SessionTask {
         if self.history.complete {
             return;
         }
-        let ids = page.iter().filter_map(|frame| self.fold.codec.parse(frame).identity).map(|event| event.event_id);
-        let ids = ids.collect();
+        let ids = self.ids(page);
         self.history.pages.push(ids);
+    }
+
+    fn ids(&self, page: &[Frame]) -> Vec<String> {
+        let identities = page.iter().filter_map(|frame| self.fold.codec.parse(frame).identity);
+        identities.map(|event| event.event_id).collect()
     }
 
     async fn log_older(&mut self, frames: Vec<Frame>) -> Result<(), StoreError> {

@@ -33,13 +33,6 @@ pub(super) struct Taken {
     pub terminal: bool,
 }
 
-impl Taken {
-    /// This batch and the next one together.
-    pub(super) fn and(self, next: Self) -> Self {
-        Self { new: self.new + next.new, known: self.known + next.known, terminal: self.terminal || next.terminal }
-    }
-}
-
 /// Frames that were read and not committed.
 struct Prepared {
     logged: Vec<LoggedFrame>,
@@ -109,12 +102,6 @@ impl SessionTask {
                     },
                     None => {}
                 }
-            }
-            if origin != Origin::List
-                && self.stream.awaits_page
-                && let Some(identity) = &read.identity
-            {
-                self.stream.overtaking.insert(identity.event_id.clone());
             }
             logged.push(LoggedFrame {
                 frame,

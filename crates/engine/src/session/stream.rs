@@ -1,6 +1,6 @@
 //! The session's live stream: opened when somebody needs it, its frames held back until the history is merged.
 
-use std::{collections::HashSet, mem, sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use contract::{
     Millis,
@@ -101,9 +101,6 @@ pub(super) struct Stream {
     pub overtaken: bool,
     /// The newest page of the history was not read since it was opened.
     pub awaits_page: bool,
-    /// Events that came another way while the newest page of the history was read: what stands behind them in that
-    /// page happened after them.
-    pub overtaking: HashSet<String>,
     /// Opened, and the session itself has not been read since.
     pub unchecked: bool,
     /// The server says that nothing runs, though the log, as far as it was then, does: the history is read again.
@@ -125,7 +122,6 @@ impl Default for Stream {
             reserved: None,
             overtaken: false,
             awaits_page: false,
-            overtaking: HashSet::new(),
             unchecked: false,
             doubted: None,
             expired: false,
@@ -337,9 +333,12 @@ impl SessionTask {
                 quiet,
             });
         }
-        self.stream.reserved = Some(self.position);
-        self.stream.overtaken = false;
-        self.stream.overtaking.clear();
+        // Where the last stream was cut off before a page of the history was merged with what it had brought, the page
+        // still goes before that.
+        if !self.stream.awaits_page || self.stream.reserved.is_none() {
+            self.stream.reserved = Some(self.position);
+            self.stream.overtaken = false;
+        }
         self.stream.awaits_page = true;
         self.stream.unchecked = true;
         self.stream.doubted = None;
