@@ -289,7 +289,8 @@ pub fn version(text: &str) -> Option<Version> {
     Some((major, minor))
 }
 
-/// `npm ci`, when the page's packages are missing or older than the lock file.
+/// `npm install`, when the page's packages are missing or older than the lock file. It keeps to the lock file as
+/// `npm ci` does, which refuses one that lacks optional packages of other systems where the registry lacks them, too.
 fn page_packages() -> Result<()> {
     let ui = tree::ui();
     let lock = ui.join("package-lock.json");
@@ -299,7 +300,7 @@ fn page_packages() -> Result<()> {
         return Ok(());
     }
     eprintln!("installing the page's packages");
-    foreground(&mut tree::npm(&["ci", "--no-audit", "--no-fund"])).context("npm ci in ui")
+    foreground(&mut tree::npm(&["install", "--no-audit", "--no-fund"])).context("npm install in ui")
 }
 
 fn newer_or_same(mark: &Path, source: &Path) -> bool {
