@@ -88,6 +88,8 @@ async fn managed_edge_22_a_list_answered_as_a_stream_is_refused_and_read_again()
     rig.control.run(Command::RequestFault(fault)).await?;
     let view = rig.open(&remote).await?;
     let mut stage = Stage::over(rig, remote, view);
+    // The reading that is refused is tried again after a while; until then there is nothing to see.
+    stage.view.until("the history", |view| view.text().contains("in a few words")).await?;
     stage.settle().await?;
     assert_eq!(stage.text().await?, "User Done: Hello\nAgent Done: Hello. This is a plain answer in a few words.");
     stage.stop().await;

@@ -274,7 +274,8 @@ async fn managed_edge_11_a_line_that_is_silent_while_a_turn_runs_is_left_after_3
     stage.rig.control.silence_streams();
     stage.rig.control.open_gate(&stage.remote, "middle")?;
     // Nothing of this arrives: the line is half open.
-    // The connection may not yet have heard that a turn runs; then the limit of an idle line, 300 s, still counts.
+    // A step of the clock before the connection has heard that a turn runs does not count; five of them stay below the
+    // limit of an idle line, 300 s.
     for _ in 0..8 {
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(31)).await;

@@ -290,9 +290,7 @@ impl SessionTask {
             // The connection's task has ended: for good, or cancelled.
             None => self.stream.open = None,
         }
-        self.publish(false).await?;
-        self.tell_activity();
-        Ok(())
+        self.publish(false).await
     }
 
     async fn link_state(&mut self, state: ConnectionState) -> Result<(), StoreError> {
@@ -468,7 +466,7 @@ impl SessionTask {
     }
 
     /// Tells the connection whether a turn runs, for its watchdog.
-    fn tell_activity(&mut self) {
+    pub(super) fn tell_activity(&mut self) {
         let Some(link) = &self.link else { return };
         let running = matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling);
         let liveness = link.protocol.liveness();
@@ -478,7 +476,7 @@ impl SessionTask {
         {
             open.activity = Some(wanted);
             let command = sse::connection::Command::Activity { running: wanted.0, silence: wanted.1 };
-            // A full queue is emptied at once; the next read tells again.
+            // A full queue is emptied at once; whatever happens next tells again.
             if open.commands.try_send(command).is_err() {
                 open.activity = None;
             }

@@ -347,6 +347,8 @@ impl SessionTask {
                 self.idle_since.get_or_insert_with(Instant::now);
             }
         }
+        // That a turn runs may come from the history, and then no word of a silent line ever follows.
+        self.tell_activity();
         Ok(())
     }
 
