@@ -11,7 +11,7 @@ use crate::{
     request::{Decision, LedgerRow, Request},
     search::{HistoryPage, HistoryQuery},
     server::{Server, ServerId, ServerOptions},
-    session::{NewSessionOptions, SessionId},
+    session::{ContextMeter, Mention, NewSessionOptions, RunOptions, SessionId},
     settings::Preferences,
 };
 
@@ -94,6 +94,26 @@ commands! {
     read_payload: ReadPayload => PayloadChunk;
     /// Sends a message, or queues it as the server's way is.
     send_message: SendMessage => ();
+    /// Sets how this session's next runs are asked for.
+    set_run_options: SetRunOptions => ();
+    /// Takes up a run that ended early.
+    resume_run: SessionRef => ();
+    /// Copies a session and opens the copy.
+    fork_session: SessionRef => SessionRef;
+    /// Compacts the session's context.
+    compact_session: SessionRef => ();
+    /// Lets the model find a title.
+    name_session: SessionRef => ();
+    /// Asks something beside the transcript; the answer is kept nowhere.
+    ask_aside: AskAside => AsideAnswer;
+    /// Reads how full the context is.
+    session_context: SessionRef => Option<ContextMeter>;
+    /// Completions of an `@` mention.
+    complete_mention: CompleteMention => Vec<Mention>;
+    /// Saves a session, as the server writes it, as a page of its own.
+    export_session: SessionRef => ExportedFile;
+    /// Changes one of the server's own settings.
+    change_server_setting: ChangeServerSetting => ();
     /// Drops, edits back or releases a queued message.
     queued_message: QueuedMessageAction => ();
     /// Asks the server to stop the turn.
@@ -276,6 +296,82 @@ pub struct SendMessage {
     pub session: SessionId,
     /// The text.
     pub text: String,
+    /// Images that go with it, where the server takes them.
+    #[serde(default)]
+    pub images: Vec<SentImage>,
+}
+
+/// An image that goes with a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SentImage {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Its bytes, as base64.
+    pub data: String,
+}
+
+/// Arguments of `set_run_options`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SetRunOptions {
+    /// Which session.
+    pub session: SessionId,
+    /// The options.
+    pub options: RunOptions,
+}
+
+/// Arguments of `ask_aside`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AskAside {
+    /// Which session.
+    pub session: SessionId,
+    /// The question.
+    pub question: String,
+}
+
+/// The answer to a question beside the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AsideAnswer {
+    /// The answer, Markdown.
+    pub answer: String,
+}
+
+/// Arguments of `complete_mention`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct CompleteMention {
+    /// Which session.
+    pub session: SessionId,
+    /// What stands behind the `@` so far.
+    pub query: String,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExportedFile {
+    /// Its full path.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Arguments of `change_server_setting`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ChangeServerSetting {
+    /// Which server.
+    pub server: ServerId,
+    /// The change.
+    pub setting: ServerSetting,
+}
+
+/// One of a server's own settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", content = "to", rename_all = "snake_case")]
+pub enum ServerSetting {
+    /// How it treats the agent's commands; one of [`crate::server::ServerFacts::permissions`].
+    Permission(String),
+    /// The model; one of [`crate::server::ServerFacts::models`], by name.
+    Model(String),
+    /// How hard the model thinks; one of [`crate::server::ServerFacts::efforts`].
+    Effort(String),
 }
 
 /// Arguments of `queued_message`.

@@ -5,9 +5,9 @@
 
 use crate::{
     Millis,
-    item::{Artifact, Marker, MessageState, Notice, Part, Role},
+    item::{Artifact, Marker, MessageState, Notice, Part, Role, ToolState},
     request::{ChoiceKind, Question, RequestKind},
-    session::{SessionState, StopReason, Usage},
+    session::{ContextMeter, Resumable, RunOptions, SessionState, StopReason, Usage},
 };
 
 /// One thing that happened in a session.
@@ -83,6 +83,13 @@ pub enum EventBody {
         input: String,
         /// What the server's rule says, where it says it.
         permission: Permission,
+    },
+    /// A tool call ended without a result.
+    ToolEnded {
+        /// The call's item id.
+        call: String,
+        /// How.
+        state: ToolState,
     },
     /// A tool call's result.
     ToolResult {
@@ -204,6 +211,20 @@ pub enum EventBody {
         id: String,
         /// The marker.
         marker: Marker,
+    },
+    /// A run can be taken up again, or no longer.
+    Resumable(Option<Resumable>),
+    /// Whether a run goes on that another client drives.
+    ForeignRun(bool),
+    /// How full the context is.
+    Context(ContextMeter),
+    /// The options of the run that begins.
+    RunOptions(RunOptions),
+    /// What the server's history says of the order of these items: each stands behind the one before it. Items it does
+    /// not name stay behind the item they followed.
+    Arranged {
+        /// The item ids, in order.
+        items: Vec<String>,
     },
     /// The stream will say nothing more, ever.
     Ended {

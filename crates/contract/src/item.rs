@@ -195,6 +195,8 @@ pub enum ToolState {
     },
     /// Never finished: the turn was stopped or ended.
     Cancelled,
+    /// Never run: a message that steered the turn came first.
+    Skipped,
 }
 
 /// Something to say.
@@ -270,7 +272,33 @@ pub enum Marker {
     /// The person (or another client) interrupted.
     Interrupted,
     /// The context was compacted.
-    Compacted,
+    Compacted {
+        /// What the model keeps of it, where the server says it.
+        #[serde(default)]
+        summary: Option<Text>,
+        /// Still going on.
+        #[serde(default)]
+        active: bool,
+        /// It was tried, and nothing was gained.
+        #[serde(default)]
+        unchanged: bool,
+    },
+    /// A message that was sent into the running turn.
+    Steering {
+        /// What became of it.
+        phase: SteeringPhase,
+        /// Its text, where the server repeats it.
+        text: Option<String>,
+    },
+    /// A rule of the run answered in the person's place: nobody is asked.
+    Ruled {
+        /// What it answered.
+        on: RuledOn,
+        /// Allowed (or answered) rather than refused (or declined).
+        allowed: bool,
+        /// The command or the question, in full.
+        subject: Text,
+    },
     /// The run was moved or retried by the server.
     Rescheduled,
     /// The session ended for good.
@@ -296,6 +324,28 @@ pub enum Marker {
         /// The explanation.
         explanation: Option<String>,
     },
+}
+
+/// Where a message stands that was sent into a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum SteeringPhase {
+    /// The agent took it in.
+    Taken,
+    /// The agent is done with it.
+    Finished,
+    /// Something newer took its place.
+    Interrupted,
+}
+
+/// What a rule answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum RuledOn {
+    /// A command.
+    Command,
+    /// A question.
+    Question,
 }
 
 /// A file the agent delivered.

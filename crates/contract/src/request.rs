@@ -91,10 +91,23 @@ pub struct Choice {
     pub kind: ChoiceKind,
     /// The server's own label, where it has one.
     pub label: Option<String>,
-    /// For "always": what it covers, in words.
-    pub scope: Option<String>,
+    /// For "always": what it covers.
+    pub scope: Option<Scope>,
     /// Whether a reason is taken with it.
     pub takes_reason: bool,
+}
+
+/// What an "always" covers. The page says each in words, before it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Scope {
+    /// Exactly this command text, in any folder, for every session of the server, until the server ends.
+    CommandTextUntilServerEnds,
+    /// The server's own words for it.
+    Words {
+        /// The words.
+        words: String,
+    },
 }
 
 /// What a choice does.

@@ -38,6 +38,8 @@ pub struct Server {
     pub capabilities: Capabilities,
     /// Things the person should know about this server.
     pub warnings: Vec<ServerWarning>,
+    /// What it says of itself.
+    pub facts: ServerFacts,
     /// When it last answered.
     pub last_seen_at: Option<Millis>,
 }
@@ -129,6 +131,45 @@ pub enum ServerState {
     Off,
 }
 
+/// What a server says of itself. Each missing part was not said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct ServerFacts {
+    /// Its version.
+    pub version: Option<String>,
+    /// The folder its agent works in.
+    pub workspace: Option<String>,
+    /// How it treats the agent's commands, in its own word.
+    pub permission: Option<String>,
+    /// The words it takes for that.
+    pub permissions: Vec<String>,
+    /// The word under which commands are asked about; `None` where there is no such level.
+    pub asking_permission: Option<String>,
+    /// The model in use, by name.
+    pub model: Option<String>,
+    /// The models it has.
+    pub models: Vec<ModelChoice>,
+    /// No model is set up: nothing can run.
+    pub no_model: bool,
+    /// How hard the model thinks, in the server's word.
+    pub effort: Option<String>,
+    /// The words it takes for that.
+    pub efforts: Vec<String>,
+}
+
+/// A model a server has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ModelChoice {
+    /// The name it is chosen by.
+    pub name: String,
+    /// Its provider's name for it, where that is another.
+    pub model: Option<String>,
+    /// Tokens its context has room for.
+    pub context_window: Option<u64>,
+    /// It takes images.
+    pub images: bool,
+}
+
 /// Something the person should know about a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
@@ -139,6 +180,12 @@ pub enum ServerWarning {
     PlainHttp,
     /// Its token lives in memory only and is gone when the app ends.
     TokenNotStored,
+    /// Its own setting runs commands without asking, whatever a run asks for.
+    CommandsNotAsked,
+    /// Its own setting refuses all commands, whatever a run asks for.
+    CommandsRefused,
+    /// No model is set up: nothing can run.
+    NoModel,
 }
 
 /// What a server of some protocol and dialect can do. Data, so that the page never asks which protocol it is.
@@ -177,6 +224,28 @@ pub struct Capabilities {
     pub threads: bool,
     /// The stream can be left and taken up again without harm. Where false, closing it stops or loses the work.
     pub reattach: bool,
+    /// A run that ended early can be taken up again.
+    pub resume: bool,
+    /// Copies a session.
+    pub fork: bool,
+    /// Compacts a session's context on demand.
+    pub compact: bool,
+    /// Says how full the context is.
+    pub context: bool,
+    /// Lets the model find a title.
+    pub name_itself: bool,
+    /// Answers a question beside the transcript.
+    pub ask_aside: bool,
+    /// Writes a session as a page of its own.
+    pub export_page: bool,
+    /// Completes `@` mentions.
+    pub mentions: bool,
+    /// Takes options with each run.
+    pub run_options: bool,
+    /// Its settings (permission level, model) can be changed from here.
+    pub settings: bool,
+    /// Has one current session at a time: acting on another brings that one to the front.
+    pub one_current: bool,
 }
 
 /// Where a message goes that is sent while a turn runs.

@@ -106,6 +106,14 @@ pub enum StopReason {
     MaxTokens,
     /// The budget was reached.
     Budget,
+    /// The model's context is full.
+    ContextFull,
+    /// The server paused it.
+    Paused,
+    /// It broke off before its end: the connection or the server was lost, or something cut in.
+    Interrupted,
+    /// The time the run was given ran out.
+    TimedOut,
     /// The model refused.
     Refusal {
         /// The server's explanation.
@@ -150,6 +158,106 @@ pub struct SessionHeader {
     pub goals: Vec<Goal>,
     /// Its sub-agents.
     pub threads: Vec<Thread>,
+    /// A run that ended early and can be taken up again, where the server says so.
+    pub resumable: Option<Resumable>,
+    /// Another client drives the run that goes on: its events cannot be followed, only what waits can be answered.
+    pub foreign_run: bool,
+    /// How full the model's context is, where the server says it.
+    pub context: Option<ContextMeter>,
+    /// How the next run is asked for. `None` where the server takes no such options.
+    pub run_options: Option<RunOptions>,
+    /// The options of the run that goes on; `None` where none goes on, or they are not known.
+    pub running_options: Option<RunOptions>,
+}
+
+/// A run that can be taken up again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Resumable {
+    /// The server's word for what would be done, verbatim.
+    pub kind: String,
+    /// The same in the server's words.
+    pub description: Option<String>,
+}
+
+/// How full the model's context is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ContextMeter {
+    /// Tokens in use.
+    pub used: u64,
+    /// Tokens there is room for, where known.
+    pub window: Option<u64>,
+    /// Parts of it could not be counted.
+    pub partial: bool,
+    /// What takes the room, largest first as the server says it.
+    pub shares: Vec<ContextShare>,
+}
+
+/// What one kind of content takes of the context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ContextShare {
+    /// The server's name for it.
+    pub name: String,
+    /// Tokens.
+    pub tokens: u64,
+    /// How many pieces.
+    pub items: Option<u64>,
+}
+
+/// How a run is asked for, where the server takes options with each one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct RunOptions {
+    /// How commands are answered.
+    pub approvals: ApprovalMode,
+    /// How the agent's questions are answered.
+    pub questions: QuestionMode,
+    /// Seconds an approval may wait for its answer (1 to 3,600). The server then refuses the command.
+    pub answer_timeout_s: u32,
+    /// Seconds after which the server ends the whole run; `None` = never.
+    pub run_timeout_s: Option<u32>,
+    /// `@` paths in the text are read by the server.
+    pub mentions: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            approvals: ApprovalMode::Ask,
+            questions: QuestionMode::Ask,
+            answer_timeout_s: 300,
+            run_timeout_s: None,
+            mentions: true,
+        }
+    }
+}
+
+/// How the commands of a run are answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// The person is asked.
+    #[default]
+    Ask,
+    /// All are refused.
+    Deny,
+    /// All run unasked. Said on the session for as long as it holds.
+    Auto,
+    /// These (and these with arguments) run unasked, all others are refused. Said on the session for as long as it holds.
+    Commands {
+        /// The commands, one per row.
+        commands: Vec<String>,
+    },
+}
+
+/// How the questions of a run are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionMode {
+    /// The person is asked; a question waits for as long as it takes.
+    #[default]
+    Ask,
+    /// All are declined at once.
+    Decline,
 }
 
 /// Why a session takes nothing.
@@ -239,6 +347,12 @@ pub struct Usage {
     pub cache_read_tokens: Option<u64>,
     /// Tokens written to a cache.
     pub cache_write_tokens: Option<u64>,
+    /// Of those out, how many were reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Requests to the model.
+    pub requests: Option<u64>,
+    /// Milliseconds the model took.
+    pub model_ms: Option<u64>,
     /// Credits, as the server's decimal text.
     pub credits: Option<String>,
     /// Money, as text with its currency.
@@ -321,4 +435,17 @@ pub struct NewSessionOptions {
     pub agents: Vec<AgentChoice>,
     /// The environments.
     pub environments: Vec<EnvironmentChoice>,
+}
+
+/// One completion of an `@` mention.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Mention {
+    /// What is put into the text, behind the `@`.
+    pub token: String,
+    /// The server's word for what it is (`file`, `folder`, …).
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// More about it.
+    pub description: Option<String>,
 }

@@ -4,7 +4,9 @@ use std::any::Any;
 
 use contract::{
     Millis,
+    command::SentImage,
     event::Event,
+    session::RunOptions,
     wire::{Frame, FrameKind, Identity, Origin},
 };
 
@@ -34,6 +36,27 @@ pub struct Seen {
     pub position: i64,
 }
 
+/// What started a turn whose stream is the answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// A message of the person.
+    Message {
+        /// Its id here: unique for ever.
+        id: String,
+        /// Its text.
+        text: String,
+        /// Images that went with it.
+        images: Vec<SentImage>,
+        /// How the run was asked for.
+        options: RunOptions,
+    },
+    /// A run is taken up again.
+    Resume {
+        /// How it was asked for.
+        options: RunOptions,
+    },
+}
+
 /// Turns the frames of one session into domain events. Holds the fold's state: open drafts, the current turn, open calls.
 pub trait SessionCodec: Send + Sync {
     /// Reads a frame. Changes nothing and never fails: what cannot be read becomes a body that folds to a notice
@@ -43,6 +66,11 @@ pub trait SessionCodec: Send + Sync {
     /// Takes a parsed frame into the running state and appends what it means. An event that is folded again (the
     /// same id with new content) must upsert, not repeat.
     fn fold(&mut self, parsed: Parsed, seen: Seen, out: &mut Vec<Event>);
+
+    /// We start a turn whose stream begins now, with this; the server will not echo it. Protocols that echo ignore it.
+    fn turn_opened(&mut self, opened: &Opened, seen: Seen, out: &mut Vec<Event>) {
+        let _ = (opened, seen, out);
+    }
 
     /// The stream broke: drafts are dropped, since a replay will rebuild them or the whole message will come.
     fn connection_lost(&mut self, out: &mut Vec<Event>);

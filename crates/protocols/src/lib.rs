@@ -11,10 +11,10 @@ pub mod managed;
 mod protocol;
 
 pub use ask::{Ask, Refusal, Repeat};
-pub use codec::{Body, Parsed, Seen, SessionCodec};
+pub use codec::{Body, Opened, Parsed, Seen, SessionCodec};
 pub use protocol::{
-    Endpoint, EventPage, Family, Liveness, NewSession, Outgoing, Page, Probe, Protocol, Recognition, RemoteSession,
-    Sent,
+    Act, Acted, Checked, Endpoint, EventPage, FactsPart, Family, Liveness, NewSession, Outgoing, Page, Probe, Protocol,
+    Recognition, RemoteSession, Sent,
 };
 
 /// Every protocol this app speaks, in the order in which a probe tries them.

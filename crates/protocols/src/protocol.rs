@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use contract::{
     Millis,
+    command::{SentImage, ServerSetting},
     request::{Answer, ChoiceKind, RequestKind},
-    server::{Capabilities, ServerOptions},
-    session::{Goal, NewSessionOptions, SessionState, Usage},
+    server::{Capabilities, ServerFacts, ServerOptions},
+    session::{ContextMeter, Goal, Mention, NewSessionOptions, RunOptions, SessionState, Usage},
     wire::Cursor,
 };
 use url::Url;
@@ -122,6 +123,64 @@ pub trait Protocol: Send + Sync {
     /// Sends something into a session. `key` makes it safe to repeat where the server knows such keys.
     fn send(&self, session: &str, what: &Outgoing, key: &str) -> Option<Ask<Sent>>;
 
+    /// The same as a request whose answer is the stream of the turn it starts: never repeated, and closed by nobody
+    /// before its end. Tried before [`Protocol::send`], and only while no turn runs. `None` where the session has a
+    /// stream of its own, or this cannot start a turn.
+    fn open_turn(&self, session: &str, what: &Outgoing) -> Option<http::Request<Bytes>> {
+        let _ = (session, what);
+        None
+    }
+
+    /// What must be asked right before anything that is meant for this session, where the server has one current
+    /// session at a time ([`Capabilities::one_current`]). Gives the id of the session that is current then.
+    fn approach(&self, session: &str) -> Option<Ask<String>> {
+        let _ = session;
+        None
+    }
+
+    /// Which session is current, for coming back to it after acting on another.
+    fn current(&self) -> Option<Ask<Option<String>>> {
+        None
+    }
+
+    /// What the server says of the session beside any stream: whether a run goes on, what waits, what can be taken up
+    /// again. Each answer becomes one frame for the codec ([`contract::wire::Origin::Answer`]); one equal to the last
+    /// of its name is dropped.
+    fn checks(&self, session: &str) -> Vec<Ask<Checked>> {
+        let _ = session;
+        Vec::new()
+    }
+
+    /// The whole history in one answer, where it comes so: its raw body, for the codec
+    /// ([`contract::wire::Origin::History`]). [`Protocol::history`] is `None` then.
+    fn whole_history(&self, session: &str) -> Option<Ask<String>> {
+        let _ = session;
+        None
+    }
+
+    /// What the server says of itself. Several requests, each adding its part to what is known.
+    fn server_facts(&self) -> Vec<Ask<FactsPart>> {
+        Vec::new()
+    }
+
+    /// Changes one of the server's own settings.
+    fn change_setting(&self, setting: &ServerSetting) -> Option<Ask<()>> {
+        let _ = setting;
+        None
+    }
+
+    /// Does something to a session that is no part of its transcript.
+    fn act(&self, session: &str, act: &Act) -> Option<Ask<Acted>> {
+        let _ = (session, act);
+        None
+    }
+
+    /// After a stop was accepted, what waits must be refused by us, or the turn never ends (runs-server §8). The
+    /// stream is let go when it has said nothing more for this long. `None` where the server settles this itself.
+    fn settle_on_stop(&self) -> Option<Duration> {
+        None
+    }
+
     /// A fresh codec for one session.
     fn codec(&self) -> Box<dyn SessionCodec>;
 }
@@ -181,10 +240,19 @@ pub struct EventPage {
 /// Something to send into a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outgoing {
-    /// A message of the person.
+    /// A message of the person. While a turn runs it steers that, where the server can.
     Message {
         /// Its text.
         text: String,
+        /// Images that go with it.
+        images: Vec<SentImage>,
+        /// How the run it starts is asked for, where the server takes such options.
+        options: RunOptions,
+    },
+    /// Takes up a run that ended early.
+    Resume {
+        /// How it is asked for.
+        options: RunOptions,
     },
     /// A decision on a request.
     Decision {
@@ -214,9 +282,73 @@ pub enum Outgoing {
     },
 }
 
+/// An answer about a session that came beside its stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The name of the frame it becomes.
+    pub name: &'static str,
+    /// Its raw body.
+    pub body: String,
+}
+
+/// A part of what a server says of itself: changes what is known, given as it is so far.
+pub type FactsPart = Box<dyn FnOnce(&mut ServerFacts) + Send>;
+
+/// Something done to a session beside its transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Copies it.
+    Fork,
+    /// Compacts its context.
+    Compact,
+    /// Reads how full its context is.
+    Context,
+    /// Lets the model find a title.
+    Name,
+    /// Asks a question that is not kept.
+    AskAside {
+        /// The question.
+        question: String,
+    },
+    /// Completes a mention.
+    Mentions {
+        /// What stands behind the `@`.
+        query: String,
+    },
+    /// Writes it as a page of its own.
+    ExportPage,
+}
+
+/// What an [`Act`] gave.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Acted {
+    /// Done; nothing to tell.
+    Done,
+    /// The id of the copy.
+    Forked {
+        /// The server's id.
+        id: String,
+    },
+    /// The session, renamed.
+    Renamed {
+        /// The new title.
+        title: Option<String>,
+    },
+    /// How full the context is; `None` = the server cannot tell.
+    Context(Option<ContextMeter>),
+    /// The answer to a question.
+    Answer(String),
+    /// Completions.
+    Mentions(Vec<Mention>),
+    /// A page, HTML.
+    Page(String),
+}
+
 /// What the server made of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sent {
     /// The accepted events' raw JSON with the ids the server gave them; the stream will echo the same ids.
     pub echoes: Vec<String>,
+    /// It came too late: what was answered, steered or stopped was over already. Quietly settled, never an error.
+    pub too_late: bool,
 }

@@ -6,7 +6,7 @@ use contract::{
     command::{EditServer, PauseServer, ReorderServers, ReplaceToken, ServerRef},
     error::{AppError, ErrorCode},
     probe::{ProbeReport, ServerDraft},
-    server::{Server, ServerId, ServerOptions, ServerState, ServerWarning, TokenState},
+    server::{Server, ServerFacts, ServerId, ServerOptions, ServerState, ServerWarning, TokenState},
 };
 use protocols::{Endpoint, Protocol};
 use sse::client::{Client, ClientOptions};
@@ -49,7 +49,7 @@ impl Engine {
 
     pub(super) fn nudge_all(&self) {
         for linked in self.locked(&self.inner.links).values() {
-            linked.nudge.notify_one();
+            linked.link.look.notify_one();
         }
     }
 
@@ -128,14 +128,8 @@ impl Engine {
             cap,
             token,
         ));
-        let linked =
-            Linked { link: Arc::clone(&link), nudge: Arc::new(Notify::new()), cancel: self.inner.cancel.child_token() };
-        let poll = Poll {
-            engine: self.clone(),
-            link: Arc::clone(&link),
-            nudge: Arc::clone(&linked.nudge),
-            cancel: linked.cancel.clone(),
-        };
+        let linked = Linked { link: Arc::clone(&link), cancel: self.inner.cancel.child_token() };
+        let poll = Poll { engine: self.clone(), link: Arc::clone(&link), cancel: linked.cancel.clone() };
         let old = self.locked(&self.inner.links).insert(stored.id.clone(), linked);
         if let Some(old) = old {
             old.link.retire();
@@ -416,7 +410,7 @@ impl Engine {
     pub async fn refresh_server(&self, which: ServerRef) -> Result<(), AppError> {
         self.link_now(&which.server)?;
         if let Some(linked) = self.locked(&self.inner.links).get(&which.server) {
-            linked.nudge.notify_one();
+            linked.link.look.notify_one();
         }
         Ok(())
     }
@@ -463,6 +457,7 @@ pub(super) fn view(stored: &StoredServer) -> Result<Server, AppError> {
         },
         capabilities: protocol_of(stored).map(|protocol| protocol.capabilities()).unwrap_or_default(),
         warnings,
+        facts: ServerFacts::default(),
         last_seen_at: stored.last_seen_at,
     })
 }

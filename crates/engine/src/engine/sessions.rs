@@ -67,7 +67,7 @@ impl Engine {
         let remote = link.ask(link.protocol.create_session(&new, &ids::random()).ok_or_else(unsupported)?).await?;
         let session = self.keep_session(&link, &remote).await?;
         if !create.message.trim().is_empty() {
-            self.send_message(SendMessage { session, text: create.message }).await?;
+            self.send_message(SendMessage { session, text: create.message, images: Vec::new() }).await?;
         }
         Ok(SessionRef { session })
     }

@@ -184,7 +184,9 @@ impl SessionTask {
 
     /// Does what the reducer asks for.
     pub(super) async fn take_effects(&mut self) -> Result<(), StoreError> {
-        let Effects { reread, elsewhere, turn_ended, unexplained, ended, arrived } = self.fold.reducer.take_effects();
+        let Effects { reread, elsewhere, turn_ended, look, unexplained, ended, arrived, rearranged } =
+            self.fold.reducer.take_effects();
+        self.save_all |= rearranged;
         self.record_elsewhere(elsewhere).await?;
         self.settle_seen().await?;
         for (local, _) in arrived {
@@ -198,6 +200,10 @@ impl SessionTask {
         }
         if reread {
             self.read_history();
+        }
+        // What was read from the history was in the list long ago.
+        if let Some(link) = self.link.as_ref().filter(|_| look && self.stream.is_live()) {
+            link.look.notify_one();
         }
         if let Some(stop) = turn_ended {
             self.hold_queue_unless(stop == StopReason::EndTurn).await?;

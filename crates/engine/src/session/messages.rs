@@ -185,7 +185,7 @@ impl SessionTask {
 
     fn post_message(&self, message: OutboxMessage) {
         let Some(link) = self.link.clone() else { return };
-        let outgoing = Outgoing::Message { text: message.body };
+        let outgoing = Outgoing::Message { text: message.body, images: Vec::new(), options: self.run_options.clone() };
         let Some(ask) = link.protocol.send(&self.record.remote_id, &outgoing, &message.key) else { return };
         let news = self.news.clone();
         tokio::spawn(async move {
@@ -257,7 +257,7 @@ impl SessionTask {
     }
 
     fn message_repeat(&self) -> Repeat {
-        let outgoing = Outgoing::Message { text: String::new() };
+        let outgoing = Outgoing::Message { text: String::new(), images: Vec::new(), options: self.run_options.clone() };
         self.link
             .as_ref()
             .and_then(|link| link.protocol.send(&self.record.remote_id, &outgoing, "probe"))

@@ -70,10 +70,19 @@ impl SessionTask {
             stop: reducer.stop,
             loading_history: self.history.is_loading(),
             turn: reducer.turn.turn.clone(),
-            usage: reducer.turn.session_usage.clone(),
+            usage: reducer.turn.whole_usage(),
             queued: self.queue(),
             goals: reducer.goals.clone(),
             threads: reducer.threads.clone(),
+            resumable: reducer.run.resumable.clone(),
+            foreign_run: reducer.run.foreign,
+            context: reducer.run.context.clone(),
+            run_options: self
+                .link
+                .as_ref()
+                .is_some_and(|link| link.protocol.capabilities().run_options)
+                .then(|| self.run_options.clone()),
+            running_options: reducer.run.options.clone(),
         }
     }
 
@@ -104,7 +113,7 @@ impl SessionTask {
         }
         let follow = self.watchers.values().any(|feed| feed.follows(self.id));
         let mut changes = Vec::new();
-        if follow && taken.items.len() > BURST {
+        if follow && (taken.reset || taken.items.len() > BURST) {
             changes.push(SessionChange::Reset);
         } else if follow {
             changes.reserve(taken.items.len() + taken.appends.len() + 4);

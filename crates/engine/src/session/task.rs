@@ -8,7 +8,7 @@ use contract::{
     error::{AppError, ErrorCode},
     item::ItemId,
     patch::{ItemPage, PayloadChunk, Snapshot},
-    session::{ClosedReason, SessionId, SessionRow, SessionState},
+    session::{ClosedReason, RunOptions, SessionId, SessionRow, SessionState},
     wire::Cursor,
 };
 use store::{OutboxMessage, SessionRecord, StoreError};
@@ -118,6 +118,8 @@ pub struct SessionTask {
     pub(super) fallback_at: Option<Instant>,
     pub(super) retry_at: Option<Instant>,
     pub(super) idle_since: Option<Instant>,
+    /// How the next run is asked for.
+    pub(super) run_options: RunOptions,
     pub(super) server_name: String,
 }
 
@@ -228,6 +230,7 @@ impl SessionTask {
             fallback_at: None,
             retry_at: None,
             idle_since: None,
+            run_options: RunOptions::default(),
             server_name,
         };
         task.replay(true).await?;

@@ -105,6 +105,7 @@ impl Dialect {
             client_tools: true,
             threads: true,
             reattach: true,
+            ..Capabilities::default()
         }
     }
 

@@ -63,6 +63,15 @@ pub(super) struct Drafts {
     over: HashSet<String>,
     /// Raw messages that showed a thought.
     thoughts: HashSet<String>,
+    /// Thoughts that raw messages have shown whole and whose own events have not come, oldest first.
+    due: Vec<ShownThought>,
+}
+
+/// A thought as a raw message showed it.
+#[derive(Debug)]
+struct ShownThought {
+    message: String,
+    text: String,
 }
 
 /// Whole messages remembered; a replay reaches back further only behind a connection's start, when nothing is open.
@@ -170,9 +179,18 @@ impl Drafts {
         self.open.len() != before
     }
 
-    /// Whether a raw message has shown its own thoughts.
-    pub(super) fn has_thought_of(&self, message: &str) -> bool {
-        self.thoughts.contains(message)
+    /// Whether a raw message has shown this thought. The event names its message, or nothing: then it is the next one
+    /// whose own event is due, with the same text or none.
+    pub(super) fn has_shown_thought(&mut self, message: Option<&str>, text: &str) -> bool {
+        let due = match message {
+            Some(message) => self.due.iter().position(|thought| thought.message == message),
+            None => self.due.iter().position(|thought| text.is_empty() || thought.text == text),
+        };
+        if let Some(due) = due {
+            self.due.remove(due);
+            return true;
+        }
+        message.is_some_and(|message| self.thoughts.contains(message))
     }
 
     /// A whole call closes the draft in which it was written, by its id, else by its name.
@@ -212,6 +230,7 @@ impl Drafts {
             out.push(EventBody::DraftsClosed { keep: true });
         }
         self.over.extend(self.chunks.drain().map(|(message, _)| message));
+        self.due.clear();
         self.lost = self.open.drain(..).filter(|draft| draft.origin == Origin::Preview).map(|draft| draft.id).collect();
     }
 

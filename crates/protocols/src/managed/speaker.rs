@@ -234,5 +234,5 @@ fn read_sent(answer: &http::Response<Bytes>, is_message: bool) -> Result<Sent, R
     }
     // The server has taken it: an answer without echoes (or without a body) must not look like a failure.
     let accepted = serde_json::from_slice::<Accepted<'_>>(body).unwrap_or(Accepted { data: Vec::new() });
-    Ok(Sent { echoes: accepted.data.into_iter().map(|raw| raw.get().to_owned()).collect() })
+    Ok(Sent { echoes: accepted.data.into_iter().map(|raw| raw.get().to_owned()).collect(), ..Sent::default() })
 }

@@ -19,6 +19,7 @@ pub(super) fn from_value(usage: &Value) -> Usage {
         cache_write_tokens: count("cache_creation_input_tokens").or_else(cache_creation),
         credits: ["total_credits", "credits"].iter().find_map(|name| amount(usage.get(*name)?)),
         cost: usage.get("list_cost").and_then(cost),
+        ..Usage::default()
     }
 }
 
@@ -77,6 +78,7 @@ mod tests {
                 cache_write_tokens: Some(5),
                 credits: Some("4.63000000000000000001".to_owned()),
                 cost: Some("12.05 USD".to_owned()),
+                ..Usage::default()
             }
         );
     }

@@ -107,6 +107,15 @@ keyring: KeyringState,
 notices: Array<StartNotice>, };
 
 /**
+ * How the commands of a run are answered.
+ */
+export type ApprovalMode = { "mode": "ask" } | { "mode": "deny" } | { "mode": "auto" } | { "mode": "commands", 
+/**
+ * The commands, one per row.
+ */
+commands: Array<string>, };
+
+/**
  * A file the agent delivered.
  */
 export type Artifact = { 
@@ -126,6 +135,28 @@ bytes: number | null,
  * Its media type.
  */
 media_type: string | null, };
+
+/**
+ * The answer to a question beside the transcript.
+ */
+export type AsideAnswer = { 
+/**
+ * The answer, Markdown.
+ */
+answer: string, };
+
+/**
+ * Arguments of `ask_aside`.
+ */
+export type AskAside = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The question.
+ */
+question: string, };
 
 /**
  * How a token is sent.
@@ -213,7 +244,64 @@ threads: boolean,
 /**
  * The stream can be left and taken up again without harm. Where false, closing it stops or loses the work.
  */
-reattach: boolean, };
+reattach: boolean, 
+/**
+ * A run that ended early can be taken up again.
+ */
+resume: boolean, 
+/**
+ * Copies a session.
+ */
+fork: boolean, 
+/**
+ * Compacts a session's context on demand.
+ */
+compact: boolean, 
+/**
+ * Says how full the context is.
+ */
+context: boolean, 
+/**
+ * Lets the model find a title.
+ */
+name_itself: boolean, 
+/**
+ * Answers a question beside the transcript.
+ */
+ask_aside: boolean, 
+/**
+ * Writes a session as a page of its own.
+ */
+export_page: boolean, 
+/**
+ * Completes `@` mentions.
+ */
+mentions: boolean, 
+/**
+ * Takes options with each run.
+ */
+run_options: boolean, 
+/**
+ * Its settings (permission level, model) can be changed from here.
+ */
+settings: boolean, 
+/**
+ * Has one current session at a time: acting on another brings that one to the front.
+ */
+one_current: boolean, };
+
+/**
+ * Arguments of `change_server_setting`.
+ */
+export type ChangeServerSetting = { 
+/**
+ * Which server.
+ */
+server: ServerId, 
+/**
+ * The change.
+ */
+setting: ServerSetting, };
 
 /**
  * One way to answer.
@@ -232,9 +320,9 @@ kind: ChoiceKind,
  */
 label: string | null, 
 /**
- * For "always": what it covers, in words.
+ * For "always": what it covers.
  */
-scope: string | null, 
+scope: Scope | null, 
 /**
  * Whether a reason is taken with it.
  */
@@ -263,6 +351,19 @@ action: CloseAction, };
  * Why a session takes nothing.
  */
 export type ClosedReason = "archived" | "terminated" | "deleted" | "server_removed";
+
+/**
+ * Arguments of `complete_mention`.
+ */
+export type CompleteMention = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * What stands behind the `@` so far.
+ */
+query: string, };
 
 /**
  * Why a connection ended or could not be made.
@@ -359,6 +460,44 @@ detail: string, } | { "kind": "unauthorized" } | { "kind": "forbidden",
  * What the server said.
  */
 message: string, } | { "kind": "gone" } | { "kind": "ended" } | { "kind": "paused" };
+
+/**
+ * How full the model's context is.
+ */
+export type ContextMeter = { 
+/**
+ * Tokens in use.
+ */
+used: number, 
+/**
+ * Tokens there is room for, where known.
+ */
+window: number | null, 
+/**
+ * Parts of it could not be counted.
+ */
+partial: boolean, 
+/**
+ * What takes the room, largest first as the server says it.
+ */
+shares: Array<ContextShare>, };
+
+/**
+ * What one kind of content takes of the context.
+ */
+export type ContextShare = { 
+/**
+ * The server's name for it.
+ */
+name: string, 
+/**
+ * Tokens.
+ */
+tokens: number, 
+/**
+ * How many pieces.
+ */
+items: number | null, };
 
 /**
  * Arguments of `copy_text`.
@@ -512,6 +651,19 @@ description: string | null, };
  * Every kind of failure the page tells apart.
  */
 export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
+
+/**
+ * A file that was written.
+ */
+export type ExportedFile = { 
+/**
+ * Its full path.
+ */
+path: string, 
+/**
+ * Its size in bytes.
+ */
+bytes: number, };
 
 /**
  * Where a decision stands.
@@ -810,7 +962,39 @@ detail: string,
 /**
  * Whether history filled it.
  */
-recovered: boolean, } | { "what": "interrupted" } | { "what": "compacted" } | { "what": "rescheduled" } | { "what": "ended", 
+recovered: boolean, } | { "what": "interrupted" } | { "what": "compacted", 
+/**
+ * What the model keeps of it, where the server says it.
+ */
+summary: Text | null, 
+/**
+ * Still going on.
+ */
+active: boolean, 
+/**
+ * It was tried, and nothing was gained.
+ */
+unchanged: boolean, } | { "what": "steering", 
+/**
+ * What became of it.
+ */
+phase: SteeringPhase, 
+/**
+ * Its text, where the server repeats it.
+ */
+text: string | null, } | { "what": "ruled", 
+/**
+ * What it answered.
+ */
+on: RuledOn, 
+/**
+ * Allowed (or answered) rather than refused (or declined).
+ */
+allowed: boolean, 
+/**
+ * The command or the question, in full.
+ */
+subject: Text, } | { "what": "rescheduled" } | { "what": "ended", 
 /**
  * The server's reason.
  */
@@ -841,6 +1025,27 @@ iteration: number | null,
 explanation: string | null, };
 
 /**
+ * One completion of an `@` mention.
+ */
+export type Mention = { 
+/**
+ * What is put into the text, behind the `@`.
+ */
+token: string, 
+/**
+ * The server's word for what it is (`file`, `folder`, …).
+ */
+kind: string, 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * More about it.
+ */
+description: string | null, };
+
+/**
  * Something said.
  */
 export type Message = { 
@@ -865,6 +1070,27 @@ export type MessageState = { "kind": "done" } | { "kind": "streaming" } | { "kin
  * Why.
  */
 message: string, } | { "kind": "uncertain" };
+
+/**
+ * A model a server has.
+ */
+export type ModelChoice = { 
+/**
+ * The name it is chosen by.
+ */
+name: string, 
+/**
+ * Its provider's name for it, where that is another.
+ */
+model: string | null, 
+/**
+ * Tokens its context has room for.
+ */
+context_window: number | null, 
+/**
+ * It takes images.
+ */
+images: boolean, };
 
 /**
  * What the new-session form offers for one server.
@@ -1195,6 +1421,11 @@ multiple: boolean,
 free_text: boolean, };
 
 /**
+ * How the questions of a run are answered.
+ */
+export type QuestionMode = "ask" | "decline";
+
+/**
  * What to do with a queued message.
  */
 export type QueuedAction = "drop" | "release";
@@ -1447,9 +1678,52 @@ choice: ChoiceKind | null,
 at: number, } | { "kind": "void" };
 
 /**
+ * A run that can be taken up again.
+ */
+export type Resumable = { 
+/**
+ * The server's word for what would be done, verbatim.
+ */
+kind: string, 
+/**
+ * The same in the server's words.
+ */
+description: string | null, };
+
+/**
  * Who said a message.
  */
 export type Role = "user" | "agent" | "system";
+
+/**
+ * What a rule answered.
+ */
+export type RuledOn = "command" | "question";
+
+/**
+ * How a run is asked for, where the server takes options with each one.
+ */
+export type RunOptions = { 
+/**
+ * How commands are answered.
+ */
+approvals: ApprovalMode, 
+/**
+ * How the agent's questions are answered.
+ */
+questions: QuestionMode, 
+/**
+ * Seconds an approval may wait for its answer (1 to 3,600). The server then refuses the command.
+ */
+answer_timeout_s: number, 
+/**
+ * Seconds after which the server ends the whole run; `None` = never.
+ */
+run_timeout_s: number | null, 
+/**
+ * `@` paths in the text are read by the server.
+ */
+mentions: boolean, };
 
 /**
  * One scenario of the practice server.
@@ -1469,6 +1743,15 @@ title: string,
 summary: string, };
 
 /**
+ * What an "always" covers. The page says each in words, before it is given.
+ */
+export type Scope = { "kind": "command_text_until_server_ends" } | { "kind": "words", 
+/**
+ * The words.
+ */
+words: string, };
+
+/**
  * Arguments of `send_message`.
  */
 export type SendMessage = { 
@@ -1479,7 +1762,24 @@ session: SessionId,
 /**
  * The text.
  */
-text: string, };
+text: string, 
+/**
+ * Images that go with it, where the server takes them.
+ */
+images: Array<SentImage>, };
+
+/**
+ * An image that goes with a message.
+ */
+export type SentImage = { 
+/**
+ * `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+ */
+media_type: string, 
+/**
+ * Its bytes, as base64.
+ */
+data: string, };
 
 /**
  * A server as the page shows it. Holds no token.
@@ -1530,6 +1830,10 @@ capabilities: Capabilities,
  */
 warnings: Array<ServerWarning>, 
 /**
+ * What it says of itself.
+ */
+facts: ServerFacts, 
+/**
  * When it last answered.
  */
 last_seen_at: number | null, };
@@ -1562,6 +1866,51 @@ options: ServerOptions,
  * Keep the token in memory only, chosen explicitly where there is no keyring.
  */
 session_only: boolean, };
+
+/**
+ * What a server says of itself. Each missing part was not said.
+ */
+export type ServerFacts = { 
+/**
+ * Its version.
+ */
+version: string | null, 
+/**
+ * The folder its agent works in.
+ */
+workspace: string | null, 
+/**
+ * How it treats the agent's commands, in its own word.
+ */
+permission: string | null, 
+/**
+ * The words it takes for that.
+ */
+permissions: Array<string>, 
+/**
+ * The word under which commands are asked about; `None` where there is no such level.
+ */
+asking_permission: string | null, 
+/**
+ * The model in use, by name.
+ */
+model: string | null, 
+/**
+ * The models it has.
+ */
+models: Array<ModelChoice>, 
+/**
+ * No model is set up: nothing can run.
+ */
+no_model: boolean, 
+/**
+ * How hard the model thinks, in the server's word.
+ */
+effort: string | null, 
+/**
+ * The words it takes for that.
+ */
+efforts: Array<string>, };
 
 /**
  * A server's own id in this app: random, never reused; also the name of its token in the keyring.
@@ -1611,6 +1960,11 @@ export type ServerRef = {
 server: ServerId, };
 
 /**
+ * One of a server's own settings.
+ */
+export type ServerSetting = { "kind": "permission", "to": string } | { "kind": "model", "to": string } | { "kind": "effort", "to": string };
+
+/**
  * What the last contact with a server showed.
  */
 export type ServerState = { "kind": "unknown" } | { "kind": "checking" } | { "kind": "online" } | { "kind": "unauthorized" } | { "kind": "forbidden", 
@@ -1634,7 +1988,7 @@ retry_at: number | null, } | { "kind": "paused" } | { "kind": "off" };
 /**
  * Something the person should know about a server.
  */
-export type ServerWarning = "unauthenticated" | "plain_http" | "token_not_stored";
+export type ServerWarning = "unauthenticated" | "plain_http" | "token_not_stored" | "commands_not_asked" | "commands_refused" | "no_model";
 
 /**
  * A change inside a session.
@@ -1732,7 +2086,27 @@ goals: Array<Goal>,
 /**
  * Its sub-agents.
  */
-threads: Array<Thread>, };
+threads: Array<Thread>, 
+/**
+ * A run that ended early and can be taken up again, where the server says so.
+ */
+resumable: Resumable | null, 
+/**
+ * Another client drives the run that goes on: its events cannot be followed, only what waits can be answered.
+ */
+foreign_run: boolean, 
+/**
+ * How full the model's context is, where the server says it.
+ */
+context: ContextMeter | null, 
+/**
+ * How the next run is asked for. `None` where the server takes no such options.
+ */
+run_options: RunOptions | null, 
+/**
+ * The options of the run that goes on; `None` where none goes on, or they are not known.
+ */
+running_options: RunOptions | null, };
 
 /**
  * A session's number in this app's record. The server's own id is [`SessionRow::remote_id`].
@@ -1820,6 +2194,19 @@ export type SetPractice = {
 on: boolean, };
 
 /**
+ * Arguments of `set_run_options`.
+ */
+export type SetRunOptions = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The options.
+ */
+options: RunOptions, };
+
+/**
  * One session as it is now.
  */
 export type Snapshot = { 
@@ -1905,9 +2292,14 @@ export type StartScenario = {
 scenario: string, };
 
 /**
+ * Where a message stands that was sent into a running turn.
+ */
+export type SteeringPhase = "taken" | "finished" | "interrupted";
+
+/**
  * How a turn ended, from the server's word for it.
  */
-export type StopReason = { "kind": "end_turn" } | { "kind": "requires_action" } | { "kind": "stopped" } | { "kind": "max_turns" } | { "kind": "max_tokens" } | { "kind": "budget" } | { "kind": "refusal", 
+export type StopReason = { "kind": "end_turn" } | { "kind": "requires_action" } | { "kind": "stopped" } | { "kind": "max_turns" } | { "kind": "max_tokens" } | { "kind": "budget" } | { "kind": "context_full" } | { "kind": "paused" } | { "kind": "interrupted" } | { "kind": "timed_out" } | { "kind": "refusal", 
 /**
  * The server's explanation.
  */
@@ -2047,7 +2439,7 @@ export type ToolState = { "kind": "announced" } | { "kind": "waiting" } | { "kin
 /**
  * The reason given.
  */
-reason: string | null, } | { "kind": "cancelled" };
+reason: string | null, } | { "kind": "cancelled" } | { "kind": "skipped" };
 
 /**
  * One turn, for the inspector.
@@ -2112,6 +2504,18 @@ cache_read_tokens: number | null,
  */
 cache_write_tokens: number | null, 
 /**
+ * Of those out, how many were reasoning.
+ */
+reasoning_tokens: number | null, 
+/**
+ * Requests to the model.
+ */
+requests: number | null, 
+/**
+ * Milliseconds the model took.
+ */
+model_ms: number | null, 
+/**
  * Credits, as the server's decimal text.
  */
 credits: string | null, 
@@ -2169,6 +2573,26 @@ export interface Commands {
   read_payload: { args: ReadPayload; result: PayloadChunk };
   /** Sends a message, or queues it as the server's way is. */
   send_message: { args: SendMessage; result: null };
+  /** Sets how this session's next runs are asked for. */
+  set_run_options: { args: SetRunOptions; result: null };
+  /** Takes up a run that ended early. */
+  resume_run: { args: SessionRef; result: null };
+  /** Copies a session and opens the copy. */
+  fork_session: { args: SessionRef; result: SessionRef };
+  /** Compacts the session's context. */
+  compact_session: { args: SessionRef; result: null };
+  /** Lets the model find a title. */
+  name_session: { args: SessionRef; result: null };
+  /** Asks something beside the transcript; the answer is kept nowhere. */
+  ask_aside: { args: AskAside; result: AsideAnswer };
+  /** Reads how full the context is. */
+  session_context: { args: SessionRef; result: ContextMeter | null };
+  /** Completions of an `@` mention. */
+  complete_mention: { args: CompleteMention; result: Array<Mention> };
+  /** Saves a session, as the server writes it, as a page of its own. */
+  export_session: { args: SessionRef; result: ExportedFile };
+  /** Changes one of the server's own settings. */
+  change_server_setting: { args: ChangeServerSetting; result: null };
   /** Drops, edits back or releases a queued message. */
   queued_message: { args: QueuedMessageAction; result: null };
   /** Asks the server to stop the turn. */
@@ -2228,6 +2652,16 @@ export const commandNames = [
   'read_items',
   'read_payload',
   'send_message',
+  'set_run_options',
+  'resume_run',
+  'fork_session',
+  'compact_session',
+  'name_session',
+  'ask_aside',
+  'session_context',
+  'complete_mention',
+  'export_session',
+  'change_server_setting',
   'queued_message',
   'stop_session',
   'retry_now',

@@ -4,6 +4,8 @@ pub mod changes;
 mod goals;
 mod messages;
 pub mod requests;
+#[cfg(test)]
+mod tests;
 mod tools;
 pub mod transcript;
 pub mod turn;
@@ -14,7 +16,9 @@ use contract::{
     Millis,
     event::{Event, EventBody},
     item::{Item, ItemBody, ItemId, Marker, Notice, TEXT_INLINE_BYTES, Thought, Unknown},
-    session::{Activity, ClosedReason, Goal, SessionState, StopReason, StopState, Thread},
+    session::{
+        Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread,
+    },
 };
 
 use self::{
@@ -39,16 +43,33 @@ pub struct Place {
 pub struct Effects {
     /// The session must be read again.
     pub reread: bool,
+    /// Items stand in another order than before.
+    pub rearranged: bool,
     /// Requests that were settled by somebody else.
     pub elsewhere: Vec<SettledElsewhere>,
     /// A turn ended.
     pub turn_ended: Option<StopReason>,
+    /// A turn ended or pauses: the server's list says by now what it used.
+    pub look: bool,
     /// The server waits for ids that nothing here explains.
     pub unexplained: bool,
     /// The session has ended for good.
     pub ended: bool,
     /// Texts of our own messages that the server has now.
     pub arrived: Vec<(ItemId, String)>,
+}
+
+/// What is known of a run beside its turn (`Event` bodies of the same names).
+#[derive(Debug, Default)]
+pub struct RunTrack {
+    /// It ended early and can be taken up again.
+    pub resumable: Option<Resumable>,
+    /// Another client drives it.
+    pub foreign: bool,
+    /// How full the context is.
+    pub context: Option<ContextMeter>,
+    /// How the run that goes on was asked for.
+    pub options: Option<RunOptions>,
 }
 
 /// One session as its events make it.
@@ -70,6 +91,8 @@ pub struct Reducer {
     pub closed: Option<ClosedReason>,
     /// A stop that was asked for.
     pub stop: StopState,
+    /// What is known of its run, where runs are asked for one by one.
+    pub run: RunTrack,
     /// What it was last seen doing.
     pub activity: Option<Activity>,
     /// Its goals.
@@ -83,6 +106,10 @@ pub struct Reducer {
     drafts: Vec<ItemId>,
     local: Vec<(ItemId, String)>,
     thinking: HashMap<ItemId, Millis>,
+    /// Calls that were allowed while other requests still wait.
+    allowed: Vec<ItemId>,
+    /// When the agent last said or did something whole.
+    done_at: Option<Millis>,
 }
 
 impl Reducer {
@@ -98,6 +125,7 @@ impl Reducer {
             agent: None,
             closed: None,
             stop: StopState::None,
+            run: RunTrack::default(),
             activity: None,
             goals: Vec::new(),
             threads: Vec::new(),
@@ -107,6 +135,8 @@ impl Reducer {
             drafts: Vec::new(),
             local: Vec::new(),
             thinking: HashMap::new(),
+            allowed: Vec::new(),
+            done_at: None,
         }
     }
 
@@ -216,6 +246,29 @@ impl Reducer {
                 self.put(stamp, id, ItemBody::Unknown(Unknown { what, raw }));
             }
             EventBody::Reread { .. } => self.effects.reread = true,
+            EventBody::ToolEnded { call, state } => self.tool_ended(&call, state, at),
+            EventBody::Arranged { items } => {
+                if self.transcript.arrange(&items) {
+                    self.changes.reset = true;
+                    self.effects.rearranged = true;
+                }
+            }
+            EventBody::Resumable(resumable) => {
+                self.changes.header |= self.run.resumable != resumable;
+                self.run.resumable = resumable;
+            }
+            EventBody::ForeignRun(foreign) => {
+                self.changes.header |= self.run.foreign != foreign;
+                self.run.foreign = foreign;
+            }
+            EventBody::Context(context) => {
+                self.run.context = Some(context);
+                self.changes.header_soon = true;
+            }
+            EventBody::RunOptions(options) => {
+                self.run.options = Some(options);
+                self.changes.header = true;
+            }
         }
         if !own {
             // What sub-agents do shows in their lane; the session's own line is not theirs.
@@ -297,7 +350,8 @@ impl Reducer {
             _ => known.and_then(|(_, took)| took),
         };
         if active {
-            self.thinking.entry(id.clone()).or_insert(stamp.at);
+            let began = self.thinking_since(stamp.at);
+            self.thinking.entry(id.clone()).or_insert(began);
             self.activity = Some(Activity::Thinking);
             self.changes.header = true;
         } else {
@@ -307,8 +361,16 @@ impl Reducer {
         self.put(stamp, id, ItemBody::Thought(Thought { text, active, took_ms }));
     }
 
+    /// Some servers tell of a thought when it begins, some when it is over. It began no earlier than its request to
+    /// the model, and no earlier than what the agent did before it.
+    fn thinking_since(&self, at: Millis) -> Millis {
+        let Some(asked) = self.turn.model_since() else { return at };
+        asked.max(self.done_at.unwrap_or(asked)).min(at)
+    }
+
     /// Thoughts that were open end when something else begins.
     fn end_thinking(&mut self, at: Millis) {
+        self.done_at = Some(at);
         if self.thinking.is_empty() {
             return;
         }
@@ -356,6 +418,7 @@ impl Reducer {
             self.put(stamp.clone(), id, ItemBody::Marker(Marker::TurnEnd { stop: stop.clone() }));
         }
         self.effects.turn_ended = Some(stop);
+        self.effects.look = true;
         self.changes.header = true;
     }
 

@@ -58,6 +58,25 @@ impl Reducer {
         self.changes.header_soon = true;
     }
 
+    /// A call ended, and no result of it will come.
+    pub(super) fn tool_ended(&mut self, call: &str, state: ToolState, at: Millis) {
+        let Some(Item { body: ItemBody::Tool(tool), .. }) = self.transcript.get_mut(call) else { return };
+        if tool.ended_at.is_some() {
+            return;
+        }
+        tool.state = state;
+        tool.ended_at = Some(at);
+        let request = tool.request.clone();
+        self.turn.tool_ended(call, at);
+        self.changes.item(call);
+        self.changes.header_soon = true;
+        if let Some(request) = request
+            && self.requests.get(&request).is_some_and(|known| super::requests::waits(&known.state))
+        {
+            self.settled(&request, None, None, Vec::new(), at);
+        }
+    }
+
     pub(super) fn tool_result(
         &mut self,
         stamp: &Stamp,
@@ -87,6 +106,10 @@ impl Reducer {
         let request = match self.transcript.get_mut(&id) {
             Some(Item { body: ItemBody::Tool(tool), .. }) => {
                 tool.output = output;
+                if tool.state == ToolState::Waiting {
+                    // Nobody said when the wait ended: the time since the call was announced is not the tool's.
+                    tool.started_at = None;
+                }
                 tool.ended_at = Some(stamp.at);
                 if !matches!(tool.state, ToolState::Denied { .. }) {
                     tool.state = if is_error { ToolState::Failed } else { ToolState::Done };
@@ -163,6 +186,7 @@ impl Reducer {
         if !ids.is_empty() {
             self.state = SessionState::Waiting;
             self.turn.waits(true, at);
+            self.effects.look = true;
         }
         self.changes.header = true;
     }
@@ -205,6 +229,7 @@ impl Reducer {
             Some(ChoiceKind::AllowOnce | ChoiceKind::AllowAlways) => {
                 tool.state = ToolState::Running;
                 self.turn.tool_started(&item, &tool.name.clone(), at);
+                self.allowed.push(item.clone());
             }
             Some(ChoiceKind::Deny | ChoiceKind::Decline) => {
                 tool.state = ToolState::Denied { reason };
@@ -212,11 +237,30 @@ impl Reducer {
             Some(ChoiceKind::Answer | ChoiceKind::ReportError) => {
                 tool.state = if choice == Some(ChoiceKind::ReportError) { ToolState::Failed } else { ToolState::Done };
                 tool.output = output;
+                // The person was the one who ran it: what passed was their time, not a tool's.
+                tool.started_at = None;
                 tool.ended_at = Some(at);
             }
             None => {}
         }
         self.changes.item(&item);
+        self.begin_allowed(at);
+    }
+
+    /// What was allowed runs from when it was allowed, and where it waited for the other answers, from the last of them.
+    fn begin_allowed(&mut self, at: Millis) {
+        let waits = self.requests.open().next().is_some();
+        for id in self.allowed.clone() {
+            if let Some(Item { body: ItemBody::Tool(tool), .. }) = self.transcript.get_mut(&id)
+                && tool.ended_at.is_none()
+            {
+                tool.started_at = Some(at);
+                self.changes.item(&id);
+            }
+        }
+        if !waits {
+            self.allowed.clear();
+        }
     }
 
     pub(super) fn void_requests(&mut self) {

@@ -1,7 +1,7 @@
 //! The items of one session in order, with the whole of their long texts.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -71,6 +71,45 @@ impl Transcript {
             self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
         }
         self.items.remove(&order)
+    }
+
+    /// Puts these items in this order, wherever they stand; each other item stays behind the one it followed. Says
+    /// whether that moved anything.
+    pub fn arrange(&mut self, wanted: &[ItemId]) -> bool {
+        let mut wanted: Vec<&ItemId> = wanted.iter().filter(|id| self.places.contains_key(*id)).collect();
+        let mut seen = HashSet::new();
+        wanted.retain(|id| seen.insert(*id));
+        let current: Vec<i64> = wanted.iter().filter_map(|id| self.places.get(*id)).copied().collect();
+        if current.is_sorted() {
+            return false;
+        }
+        // What follows a named item goes with it; what stands before the first one stays there.
+        let mut following: HashMap<&str, Vec<ItemId>> = HashMap::new();
+        let mut sequence: Vec<ItemId> = Vec::with_capacity(self.items.len());
+        let mut leader: Option<&str> = None;
+        for item in self.items.values() {
+            if seen.contains(&item.id) {
+                leader = Some(&item.id);
+            } else if let Some(leader) = leader {
+                following.entry(leader).or_default().push(item.id.clone());
+            } else {
+                sequence.push(item.id.clone());
+            }
+        }
+        for id in wanted {
+            sequence.push(id.clone());
+            sequence.extend(following.remove(id.as_str()).unwrap_or_default());
+        }
+        let orders: Vec<i64> = self.items.keys().copied().collect();
+        let mut taken = std::mem::take(&mut self.items);
+        for (id, order) in sequence.into_iter().zip(orders) {
+            if let Some(mut item) = self.places.get(&id).and_then(|place| taken.remove(place)) {
+                item.order = order;
+                self.items.insert(order, item);
+                self.places.insert(id, order);
+            }
+        }
+        true
     }
 
     /// The last `limit` items before `before` (or of all), in order, and whether older ones exist.
@@ -224,6 +263,19 @@ mod tests {
         transcript.put(item("b2"), 2);
         transcript.put(item("b"), 9);
         assert_eq!(ids(&transcript), ["a", "b", "b2"]);
+    }
+
+    #[test]
+    fn arranged_items_move_and_take_along_what_followed_them() {
+        let mut transcript = Transcript::default();
+        for (position, id) in ["first", "a", "a's thought", "c", "c's notice", "late b"].into_iter().enumerate() {
+            transcript.put(item(id), i64::try_from(position).unwrap());
+        }
+        let wanted = ["a", "late b", "gone", "c"].map(ItemId::from);
+        assert!(transcript.arrange(&wanted));
+        assert_eq!(ids(&transcript), ["first", "a", "a's thought", "late b", "c", "c's notice"]);
+        assert!(transcript.iter().all(|item| transcript.get(&item.id).is_some_and(|found| found.order == item.order)));
+        assert!(!transcript.arrange(&wanted), "it stands so already");
     }
 
     #[test]

@@ -120,6 +120,30 @@ impl TurnTrack {
         }
     }
 
+    /// Usage of the whole session as it is shown. The server tells it now and then, that of a turn call by call: the
+    /// whole is never less than its last turn.
+    #[must_use]
+    pub fn whole_usage(&self) -> Usage {
+        let mut whole = self.session_usage.clone();
+        let Some(turn) = self.turn.as_ref().map(|turn| &turn.usage) else { return whole };
+        whole.input_tokens = at_least(whole.input_tokens, turn.input_tokens);
+        whole.output_tokens = at_least(whole.output_tokens, turn.output_tokens);
+        whole.cache_read_tokens = at_least(whole.cache_read_tokens, turn.cache_read_tokens);
+        whole.cache_write_tokens = at_least(whole.cache_write_tokens, turn.cache_write_tokens);
+        let amount = |text: &Option<String>| text.as_deref().and_then(billionths);
+        if amount(&whole.credits).is_some_and(|known| amount(&turn.credits).is_some_and(|spent| spent > known)) {
+            whole.credits.clone_from(&turn.credits);
+        }
+        whole
+    }
+
+    /// When the request to the model that runs now began.
+    #[must_use]
+    pub fn model_since(&self) -> Option<Millis> {
+        let (_, index) = self.models.last()?;
+        self.turn.as_ref()?.spans.get(*index).map(|span| span.started_at)
+    }
+
     /// Usage numbers.
     pub fn usage(&mut self, usage: Usage, scope: UsageScope) {
         match scope {
@@ -138,6 +162,14 @@ impl TurnTrack {
     }
 }
 
+/// The larger of two counts, where the first is known at all.
+fn at_least<T: PartialOrd>(known: Option<T>, other: Option<T>) -> Option<T> {
+    match (known, other) {
+        (Some(known), Some(other)) if other > known => Some(other),
+        (known, _) => known,
+    }
+}
+
 /// Snapshots overwrite; what a snapshot does not say stays.
 fn overwritten(old: &Usage, new: Usage) -> Usage {
     Usage {
@@ -147,6 +179,9 @@ fn overwritten(old: &Usage, new: Usage) -> Usage {
         cache_write_tokens: new.cache_write_tokens.or(old.cache_write_tokens),
         credits: new.credits.or_else(|| old.credits.clone()),
         cost: new.cost.or_else(|| old.cost.clone()),
+        reasoning_tokens: new.reasoning_tokens.or(old.reasoning_tokens),
+        requests: new.requests.or(old.requests),
+        model_ms: new.model_ms.or(old.model_ms),
     }
 }
 
@@ -162,6 +197,9 @@ fn added(old: &Usage, new: &Usage) -> Usage {
         cache_write_tokens: sum(old.cache_write_tokens, new.cache_write_tokens),
         credits: add_decimals(old.credits.as_deref(), new.credits.as_deref()),
         cost: new.cost.clone().or_else(|| old.cost.clone()),
+        reasoning_tokens: sum(old.reasoning_tokens, new.reasoning_tokens),
+        requests: sum(old.requests, new.requests),
+        model_ms: sum(old.model_ms, new.model_ms),
     }
 }
 
@@ -225,5 +263,18 @@ mod tests {
         let turn = track.turn.unwrap();
         assert_eq!((turn.usage.input_tokens, turn.usage.credits.as_deref()), (Some(10), Some("0.5")));
         assert_eq!(track.session_usage.credits.as_deref(), Some("4.63"));
+    }
+
+    #[test]
+    fn the_whole_session_never_shows_less_than_its_last_turn() {
+        let mut track = TurnTrack::default();
+        track.start(None, 0);
+        let call = Usage { input_tokens: Some(70), credits: Some("9.5".into()), ..Usage::default() };
+        track.usage(call, UsageScope::Call);
+        assert_eq!(track.whole_usage(), Usage::default(), "what the server does not count is not made up");
+        track.usage(Usage { credits: Some("3".into()), ..Usage::default() }, UsageScope::Session);
+        assert_eq!(track.whole_usage(), Usage { credits: Some("9.5".into()), ..Usage::default() });
+        track.usage(Usage { credits: Some("12".into()), ..Usage::default() }, UsageScope::Session);
+        assert_eq!(track.whole_usage().credits.as_deref(), Some("12"));
     }
 }

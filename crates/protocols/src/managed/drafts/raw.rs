@@ -13,7 +13,7 @@ use super::{
         parts::text_part,
         said::{BlockKind, Chunk},
     },
-    Draft, Drafts, Origin, append, tell,
+    Draft, Drafts, Origin, ShownThought, append, tell,
 };
 
 impl Drafts {
@@ -143,7 +143,9 @@ impl Drafts {
         });
         if let Some(position) = position {
             let draft = self.open.remove(position);
-            out.push(EventBody::Thought { id: draft.id, text: draft.texts.concat(), active: false });
+            let text = draft.texts.concat();
+            self.due.push(ShownThought { message: message.to_owned(), text: text.clone() });
+            out.push(EventBody::Thought { id: draft.id, text, active: false });
         }
     }
 

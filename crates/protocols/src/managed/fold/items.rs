@@ -56,7 +56,10 @@ impl Fold {
                 told.thread = Some(with).filter(|with| !with.is_empty() && self.own_thread.as_ref() != Some(with));
                 told.push(message(id, role, parts, MessageState::Done));
             }
-            What::Compacted => told.push(EventBody::Marker { id, marker: Marker::Compacted }),
+            What::Compacted => told.push(EventBody::Marker {
+                id,
+                marker: Marker::Compacted { summary: None, active: false, unchanged: false },
+            }),
             What::Progress { key, notice } => told.push(EventBody::Notice { id: key, notice }),
             What::Unknown { what, raw } => told.push(EventBody::Unknown { id, what, raw }),
             _ => {}
@@ -148,7 +151,7 @@ impl Fold {
         told: &mut Told<'_>,
     ) {
         let had_draft = self.drafts.take_thought(&id);
-        if message.is_some_and(|message| self.drafts.has_thought_of(&message)) {
+        if self.drafts.has_shown_thought(message.as_deref(), &text) {
             // A raw message showed it already, block by block.
             return;
         }

@@ -5,7 +5,7 @@ use contract::{
     error::ErrorCode,
     request::{ChoiceKind, RequestKind},
     server::{AuthStyle, Header, ServerOptions, WhileRunning},
-    session::{SessionState, Usage},
+    session::{RunOptions, SessionState, Usage},
     wire::Cursor,
 };
 use http::{Method, Response, StatusCode, header::ACCEPT};
@@ -48,6 +48,10 @@ fn decision(choice: ChoiceKind, kind: RequestKind) -> Outgoing {
         answers: Vec::new(),
         result: None,
     }
+}
+
+fn hi() -> Outgoing {
+    Outgoing::Message { text: "hi".into(), images: Vec::new(), options: RunOptions::default() }
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn the_token_goes_where_the_dialect_or_the_person_says_and_is_never_printed() {
 
 #[test]
 fn writes_carry_their_key_where_the_server_knows_keys() {
-    let message = Outgoing::Message { text: "hi".into() };
+    let message = hi();
     let qoder = server(BASE, options("qoder")).send("s", &message, "k1").unwrap();
     assert_eq!(qoder.request.headers()["idempotency-key"], "k1");
     assert_eq!(qoder.repeat, Repeat::SameKey);
@@ -143,7 +147,7 @@ fn everything_that_is_sent_into_a_session_has_the_newest_form() {
     let qoder = server(BASE, options("qoder"));
     let event = |what: &Outgoing| sent(&qoder.send("s", what, "k").unwrap()).2["events"][0].clone();
     assert_eq!(
-        event(&Outgoing::Message { text: "hi".into() }),
+        event(&hi()),
         json!({"type": "user.message", "content": [{"type": "text", "text": "hi"}]})
     );
     assert_eq!(
@@ -331,7 +335,7 @@ fn a_message_that_meets_a_running_turn_is_busy_and_a_decision_a_conflict() {
     let server = server(BASE, options("qoder"));
     let conflict =
         answer(409, &[], r#"{"type":"error","error":{"type":"conflict_error","message":"a turn is running"}}"#);
-    let message = server.send("s", &Outgoing::Message { text: "hi".into() }, "k").unwrap();
+    let message = server.send("s", &hi(), "k").unwrap();
     assert_eq!(refused(&message, &conflict).code, ErrorCode::Busy);
     let decided = server.send("s", &decision(ChoiceKind::Deny, RequestKind::Approval), "k").unwrap();
     assert_eq!(refused(&decided, &conflict).code, ErrorCode::Conflict);
@@ -339,7 +343,7 @@ fn a_message_that_meets_a_running_turn_is_busy_and_a_decision_a_conflict() {
 
 #[test]
 fn accepted_events_come_back_as_they_were_written_and_may_be_missing() {
-    let ask = server(BASE, options("qoder")).send("s", &Outgoing::Message { text: "hi".into() }, "k").unwrap();
+    let ask = server(BASE, options("qoder")).send("s", &hi(), "k").unwrap();
     let echo = r#"{"id":"evt_1", "type":"user.message"}"#;
     assert_eq!((ask.read)(&answer(202, &[], &format!(r#"{{"data":[{echo}]}}"#))).unwrap().echoes, [echo]);
     assert_eq!((ask.read)(&answer(202, &[], "")).unwrap().echoes, [] as [String; 0]);

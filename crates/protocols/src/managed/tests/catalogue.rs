@@ -112,7 +112,10 @@ fn artifacts_compaction_and_system_messages_become_items() {
     );
     assert_eq!(
         told(r#"{"id":"c","type":"agent.thread_context_compacted"}"#),
-        [EventBody::Marker { id: "c".into(), marker: Marker::Compacted }]
+        [EventBody::Marker {
+            id: "c".into(),
+            marker: Marker::Compacted { summary: None, active: false, unchanged: false }
+        }]
     );
     assert!(matches!(
         &told(r#"{"id":"s","type":"system.message","content":[{"type":"text","text":"x"}]}"#)[..],

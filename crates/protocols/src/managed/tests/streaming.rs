@@ -149,6 +149,42 @@ fn d2_a_raw_message_streams_text_thinking_and_a_call_which_their_own_events_repl
 }
 
 #[test]
+fn d2_a_thought_that_its_raw_message_showed_is_not_shown_again_by_its_own_event() {
+    let raw = |from: u32, text: &str| {
+        [
+            chunk(
+                &format!("evt_{from}"),
+                "content_block_start",
+                r#""index":0,"content_block":{"type":"thinking","thinking":""}"#,
+            ),
+            chunk(
+                &format!("evt_{}", from + 1),
+                "content_block_delta",
+                &format!(r#""index":0,"delta":{{"type":"thinking_delta","thinking":"{text}"}}"#),
+            ),
+            chunk(&format!("evt_{}", from + 2), "content_block_stop", r#""index":0"#),
+            chunk(&format!("evt_{}", from + 3), "message_stop", r#""x":1"#),
+        ]
+    };
+    for own in [
+        r#"{"id":"evt_30","type":"agent.thinking","turn_id":"turn_1","thinking":"hm"}"#,
+        r#"{"id":"evt_30","type":"agent.thinking"}"#,
+        r#"{"id":"evt_30","type":"agent.thinking","message_id":"msg_1","thinking":"hm"}"#,
+    ] {
+        let mut session = Session::qoder();
+        session.say(r#"{"id":"evt_1","type":"session.status_running","turn_id":"turn_1"}"#);
+        for frame in raw(10, "hm") {
+            session.say(&frame);
+        }
+        session.say(own);
+        assert_eq!(session.view.ids(), ["msg_1:0"], "{own}");
+        // Another one is a thought of its own.
+        session.say(r#"{"id":"evt_31","type":"agent.thinking","thinking":"other"}"#);
+        assert_eq!(session.view.ids(), ["msg_1:0", "evt_31"], "{own}");
+    }
+}
+
+#[test]
 fn d2_frames_are_kept_by_the_log_and_so_their_text_survives_a_reconnect() {
     let mut session = Session::qoder();
     session

@@ -147,6 +147,13 @@ impl View {
             }
             EventBody::Artifact { id, artifact } => self.put(id, position, Shown::Other(format!("{artifact:?}"))),
             EventBody::Notice { id, notice } => self.put(id, position, Shown::Other(format!("{notice:?}"))),
+            // No server of this protocol says such a thing.
+            EventBody::ToolEnded { .. }
+            | EventBody::Resumable(_)
+            | EventBody::ForeignRun(_)
+            | EventBody::Context(_)
+            | EventBody::RunOptions(_)
+            | EventBody::Arranged { .. } => panic!("not an event of this protocol: {event:?}"),
             EventBody::Marker { id, marker } => self.put(id, position, Shown::Other(format!("{marker:?}"))),
             EventBody::Unknown { id, what, raw } => self.put(id, position, Shown::Other(format!("{what} {raw}"))),
             EventBody::Ended { deleted, .. } => self.ended = Some(*deleted),
