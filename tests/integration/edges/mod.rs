@@ -2,7 +2,7 @@
 //! the stream, the record, the fold and the reducer, and looks at what a window shows in the end.
 
 mod stage;
-mod wire;
+pub(crate) mod wire;
 
 mod content;
 mod lists;

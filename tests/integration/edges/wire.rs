@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
 };
 
@@ -19,11 +19,14 @@ pub struct Asked {
     /// With the query.
     pub path: String,
     pub head: String,
+    pub body: String,
 }
 
 /// An answer.
 pub enum Answer {
     Json(Value),
+    /// The same, when the word for it comes.
+    Held(oneshot::Receiver<()>, Value),
     Status(u16),
     /// A stream that lives as long as its sender.
     Stream(mpsc::UnboundedReceiver<String>),
@@ -110,10 +113,15 @@ async fn serve(mut stream: TcpStream, answers: &Answers, seen: &watch::Sender<Ve
     let line = String::from_utf8_lossy(&bytes[..head_end]).lines().next().context("no line")?.to_owned();
     let mut words = line.split(' ').map(str::to_owned);
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let asked = Asked { method, path, head };
+    let body = String::from_utf8_lossy(&bytes[head_end..head_end + length]).into_owned();
+    let asked = Asked { method, path, head, body };
     seen.send_modify(|seen| seen.push(asked.clone()));
     match answers(&asked) {
         Answer::Json(value) => whole(&mut stream, 200, &value.to_string()).await,
+        Answer::Held(go, value) => {
+            go.await?;
+            whole(&mut stream, 200, &value.to_string()).await
+        }
         Answer::Status(status) => whole(&mut stream, status, "").await,
         Answer::Stream(mut frames) => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";

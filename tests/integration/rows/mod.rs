@@ -1,16 +1,20 @@
 //! The behaviour rows that can be shown without a window. Each test is named after its row.
 
+mod changed;
 mod chinese;
 mod elsewhere;
 mod flood;
 mod keyring;
+mod lists;
 mod once;
 mod pending;
 mod probe;
 mod reconnect;
+mod record;
 mod secrets;
 mod servers;
 mod stop;
+mod windows;
 
 use std::time::Duration;
 

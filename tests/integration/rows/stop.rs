@@ -176,3 +176,57 @@ async fn queued_messages_survive_a_restart() -> Result<()> {
     assert_eq!(arrived(&rig, &remote)?, ["Step by step", "Not to be lost."]);
     Ok(())
 }
+
+#[tokio::test]
+async fn p23_a_stop_that_was_asked_for_survives_a_restart() -> Result<()> {
+    let (mut rig, remote, mut view, request) = waiting_rig(Dialect::Qoder).await?;
+    let path = Some(format!("/sessions/{remote}"));
+    let never = RequestFault { method: Some("POST".into()), path, times: 1, act: RequestAct::HalfOpen };
+    rig.control.run(Command::RequestFault(never)).await?;
+    let (engine, which) = (rig.engine.clone(), SessionRef { session: view.session() });
+    let stopping = tokio::spawn(async move { engine.stop_session(which).await });
+    view.until("a stop that was asked for", |view| matches!(view.header.stop, StopState::Requested { .. })).await?;
+    let asked = view.header.stop;
+    stopping.abort();
+    drop(view);
+    rig.restart().await?;
+    let mut view = rig.open(&remote).await?;
+    assert_eq!(view.header.stop, asked);
+    view.until("the card on a live stream", |view| view.open_requests().len() == 1 && is_live(view)).await?;
+    let refused = rig.engine.decide(decision(&request, "allow_once")).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::RequestSettled);
+    rig.engine.stop_session(SessionRef { session: view.session() }).await?;
+    view.until("a stop that the server confirmed", |view| matches!(view.header.stop, StopState::Confirmed { .. })).await
+}
+
+#[tokio::test]
+async fn a_stop_that_the_server_refused_is_not_asked_for_again_by_a_restart() -> Result<()> {
+    let (mut rig, remote, mut view, _) = waiting_rig(Dialect::Qoder).await?;
+    let act = RequestAct::Status { status: 403, body: practice::FaultBody::Json, retry_after: None };
+    rig.control.fail_next("POST", &format!("/sessions/{remote}"), act);
+    rig.engine.stop_session(SessionRef { session: view.session() }).await.unwrap_err();
+    view.until("no stop", |view| view.header.stop == StopState::None).await?;
+    drop(view);
+    rig.restart().await?;
+    let mut view = rig.open(&remote).await?;
+    assert_eq!(view.header.stop, StopState::None);
+    view.until("the card on a live stream", |view| view.open_requests().len() == 1 && is_live(view)).await?;
+    let request = view.open_requests()[0].clone();
+    super::allow(&rig, &mut view, &request).await
+}
+
+#[tokio::test]
+async fn a_stop_of_what_ran_no_more_is_not_shown_as_asked_for_for_ever() -> Result<()> {
+    let mut rig = Rig::start(Dialect::Qoder).await?;
+    let (remote, mut view) = rig.play("plain", &[]).await?;
+    view.until("an idle live stream", |view| view.header.row.state == SessionState::Idle && is_live(view)).await?;
+    rig.engine.stop_session(SessionRef { session: view.session() }).await?;
+    view.until("a confirmed stop", |view| matches!(view.header.stop, StopState::Confirmed { .. })).await?;
+    drop(view);
+    rig.restart().await?;
+    let mut view = rig.open(&remote).await?;
+    view.until("no stop that is only asked for", |view| !matches!(view.header.stop, StopState::Requested { .. }))
+        .await?;
+    rig.engine.send_message(send(&view, "Go on.")).await?;
+    view.until("its answer", |view| view.text().contains("You said: Go on.")).await
+}

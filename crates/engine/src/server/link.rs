@@ -108,6 +108,10 @@ impl ServerLink {
     /// # Errors
     /// As [`ServerLink::ask`].
     pub async fn once<T>(&self, ask: &Ask<T>) -> Result<T, AskError> {
+        if self.retired.load(Ordering::Relaxed) {
+            let error = AppError::retryable(ErrorCode::ServerPaused, "This server is paused or off. Nothing was sent.");
+            return Err(AskError { error, uncertain: false, layer: None });
+        }
         let mut request = ask.request.clone();
         self.authorize(&mut request);
         let response = match self.client.send(request).await {

@@ -218,7 +218,13 @@ impl SessionTask {
 
     /// Sends a decision that is written down.
     fn post_decision(&mut self, request: &str) {
-        let Some(link) = self.link.clone() else { return };
+        let Some(link) = self.link.clone() else {
+            // The next link sends it.
+            if let Some(flight) = self.in_flight.get_mut(request) {
+                flight.retry_at = None;
+            }
+            return;
+        };
         let shown = self.fold.reducer.requests.get(request).map(|known| known.digest.clone());
         let Some(flight) = self.in_flight.get_mut(request) else { return };
         let ask = flight

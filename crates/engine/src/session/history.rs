@@ -88,6 +88,11 @@ impl History {
         self.generation + 1
     }
 
+    /// Gives a reading up: its link says nothing any more. Gives whether there was one.
+    pub(super) fn abandon(&mut self) -> bool {
+        self.reading.take().is_some()
+    }
+
     /// Whether a reading goes on.
     pub(super) fn is_reading(&self) -> bool {
         self.reading.is_some()

@@ -37,6 +37,10 @@ pub enum LocalRecord {
     },
     /// A stop was asked for.
     StopRequested,
+    /// The server did not take the stop that was asked for.
+    StopRefused,
+    /// The server took the stop, and nothing ran whose end could tell of it.
+    StopConfirmed,
     /// The server waited for ids that no event explained: each got a fallback card.
     FallbackCards {
         /// The ids.
@@ -73,7 +77,7 @@ impl LocalRecord {
                 codec.connection_lost(out);
                 return;
             }
-            Self::StopRequested => return,
+            Self::StopRequested | Self::StopRefused | Self::StopConfirmed => return,
             Self::FallbackCards { requests } => {
                 out.push(notice(position, requests));
                 return;

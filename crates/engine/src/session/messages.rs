@@ -294,7 +294,6 @@ impl SessionTask {
             return Ok(());
         };
         self.take_local(&LocalRecord::StopRequested, None).await?;
-        self.fold.reducer.stop_requested(self.now());
         self.hold_queue_unless(false).await?;
         let news = self.news.clone();
         tokio::spawn(async move {
@@ -312,12 +311,12 @@ impl SessionTask {
                 self.take_echoes(sent.echoes).await?;
                 let requested = matches!(self.fold.reducer.stop, StopState::Requested { .. });
                 if requested && matches!(self.fold.reducer.state, SessionState::Idle) {
-                    self.fold.reducer.stop = StopState::Confirmed { at: self.now() };
+                    self.take_local(&LocalRecord::StopConfirmed, None).await?;
                 }
                 answer(reply, Ok(()));
             }
             Err(failed) => {
-                self.fold.reducer.stop = StopState::None;
+                self.take_local(&LocalRecord::StopRefused, None).await?;
                 answer(reply, Err(failed.error));
             }
         }

@@ -33,8 +33,14 @@ impl Fold {
         self.events.clear();
         if logged.origin == Origin::Local {
             if let Some(record) = LocalRecord::read(&logged.frame) {
-                if record == LocalRecord::StopRequested {
-                    self.reducer.stop_requested(logged.received_at);
+                match record {
+                    LocalRecord::StopRequested => self.reducer.stop_requested(logged.received_at),
+                    LocalRecord::StopRefused => self.reducer.stop_refused(),
+                    LocalRecord::StopConfirmed => self.reducer.stop_confirmed(logged.received_at),
+                    LocalRecord::Dropped { .. }
+                    | LocalRecord::Resumed { .. }
+                    | LocalRecord::Gap { .. }
+                    | LocalRecord::FallbackCards { .. } => {}
                 }
                 record.fold(self.codec.as_mut(), logged.position, &mut self.events);
             }

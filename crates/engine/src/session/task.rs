@@ -337,6 +337,8 @@ impl SessionTask {
 
     /// Opens, keeps or lets go of the stream as things stand.
     async fn reconsider(&mut self) -> Result<(), StoreError> {
+        // A window that was loaded anew never said that it shows this no longer.
+        self.watchers.retain(|_, feed| !feed.is_closed());
         if self.wants_stream() {
             self.idle_since = None;
             if !self.stream.is_open() {
@@ -495,6 +497,7 @@ impl SessionTask {
     async fn relink(&mut self, link: Option<Arc<ServerLink>>) -> Result<(), StoreError> {
         self.close_stream().await?;
         self.stream.refused = false;
+        let was_reading = self.history.abandon();
         if let Some(link) = &link {
             self.fold.reducer.closed.take_if(|closed| *closed == ClosedReason::ServerRemoved);
             self.server_name.clone_from(&link.name);
@@ -503,6 +506,9 @@ impl SessionTask {
         self.link = link;
         self.stream.state = if self.link.is_some() { ConnectionState::Closed } else { ConnectionState::Paused };
         self.fold.reducer.touch_header();
+        if was_reading {
+            self.read_history();
+        }
         self.retry_deliveries_now();
         Ok(())
     }

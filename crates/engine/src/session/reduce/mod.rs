@@ -439,6 +439,18 @@ impl Reducer {
         self.stop = StopState::Requested { at };
         self.changes.header = true;
     }
+
+    /// The server did not take a stop.
+    pub fn stop_refused(&mut self) {
+        self.stop = StopState::None;
+        self.changes.header = true;
+    }
+
+    /// The server took a stop, and no end of a turn will tell of it.
+    pub fn stop_confirmed(&mut self, at: Millis) {
+        self.stop = StopState::Confirmed { at };
+        self.changes.header = true;
+    }
 }
 
 /// When and where an event's items stand.
