@@ -78,7 +78,7 @@ describe('session', () => {
     const world = worldWith();
     const user = await open(world);
     await user.type(screen.getByLabelText('Message'), 'one{Shift>}{Enter}{/Shift}two{Enter}');
-    expect(calls(world, 'send_message')).toEqual([{ session: 1, text: 'one\ntwo' }]);
+    expect(calls(world, 'send_message')).toEqual([{ session: 1, text: 'one\ntwo', images: [] }]);
   });
 
   it('gives back what was not taken', async () => {

@@ -1,21 +1,14 @@
 import { expect, it } from 'vitest';
+import { noUsage } from '$lib/backend/fake/samples';
 import type { Turn } from '$lib/contract';
 import { lanesOf, waitedMs } from './timeline';
 
-const usage = {
-  input_tokens: null,
-  output_tokens: null,
-  cache_read_tokens: null,
-  cache_write_tokens: null,
-  credits: null,
-  cost: null,
-};
 const turn: Turn = {
   id: 't',
   started_at: 0,
   ended_at: null,
   stop: null,
-  usage,
+  usage: noUsage,
   spans: [
     { kind: 'you', name: '', started_at: 800, ended_at: null },
     { kind: 'model', name: '', started_at: 0, ended_at: 500 },

@@ -340,7 +340,7 @@ export async function cardTests(suite) {
     assert.equal((await calls(page, 'decide')).length, 0);
     await field.press('Enter');
     await page.waitForFunction(() => window.rehearsal.calls.some((call) => call.name === 'send_message'));
-    assert.deepEqual(await calls(page, 'send_message'), [{ session: 1, text: '东京' }]);
+    assert.deepEqual(await calls(page, 'send_message'), [{ session: 1, text: '东京', images: [] }]);
   });
 
   await suite.test('s04 hidden characters are shown in place, and Deny is the loud one', async (open) => {

@@ -116,6 +116,14 @@ export function stopWords(stop: StopReason): string {
       return m.stop_max_tokens();
     case 'budget':
       return m.stop_budget();
+    case 'context_full':
+      return m.stop_context_full();
+    case 'paused':
+      return m.stop_paused();
+    case 'interrupted':
+      return m.stop_interrupted();
+    case 'timed_out':
+      return m.stop_timed_out();
     case 'refusal':
       return stop.explanation === null ? m.stop_refusal() : m.stop_refusal_why({ text: stop.explanation });
     case 'error':
@@ -293,6 +301,8 @@ export function toolStateWords(state: ToolState): string {
         : m.tool_denied_why({ reason: state.reason });
     case 'cancelled':
       return m.tool_cancelled();
+    case 'skipped':
+      return m.tool_skipped();
   }
 }
 
@@ -309,6 +319,14 @@ export function requestTitle(request: Request): string {
   }
 }
 
+/** The practice server's own name is the app's, in the app's language; any other name is the person's. */
+export const serverName = (server: Pick<Server, 'name' | 'practice'>): string =>
+  server.practice && server.name === 'Practice' ? m.practice_short() : server.name;
+
+/** Where a tool comes from: the name of its server, or the person, who is the client that runs it. */
+export const sourceWords = (source: string): string =>
+  source === 'client' ? m.tool_from_client() : m.tool_from({ source });
+
 const TOKENS: Record<TokenState, () => string> = {
   none: m.token_none,
   keyring: m.token_keyring,
@@ -322,6 +340,9 @@ const WARNINGS: Record<ServerWarning, () => string> = {
   unauthenticated: m.warn_unauthenticated,
   plain_http: m.warn_plain_http,
   token_not_stored: m.warn_token_not_stored,
+  commands_not_asked: m.warn_commands_not_asked,
+  commands_refused: m.warn_commands_refused,
+  no_model: m.warn_no_model,
 };
 
 export const warningWords = (warning: ServerWarning): string => WARNINGS[warning]();

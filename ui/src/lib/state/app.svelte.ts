@@ -6,6 +6,7 @@ import { getContext, setContext } from 'svelte';
 import { asAppError, type Backend, type CloseAsked } from '$lib/backend/backend';
 import type { AppError, Batch, Overview, Preferences, Server, ServerId, SessionId } from '$lib/contract';
 import { setLanguage } from '$lib/i18n/i18n.svelte';
+import { linkDoubt, type LinkDoubt } from '$lib/markdown/doubt';
 import { Announcer } from './announce.svelte';
 import { applyOverview, groupSessions } from './apply';
 import { continuation, judge } from './sequence';
@@ -19,6 +20,7 @@ export type Sheet =
   | { kind: 'scenarios' }
   | { kind: 'add_server' }
   | { kind: 'environment'; server: ServerId }
+  | { kind: 'link'; doubt: LinkDoubt }
   | { kind: 'close'; asked: CloseAsked };
 
 export interface Toast {
@@ -176,6 +178,13 @@ export class AppState {
 
   dismiss(id: number): void {
     this.toasts = this.toasts.filter((toast) => toast.id !== id);
+  }
+
+  /** Opens a link of the transcript, or asks first where its text or its host says something else than it opens. */
+  followLink(url: string, text: string): void {
+    const doubt = linkDoubt(url, text);
+    if (doubt === null) this.openLink(url);
+    else this.sheet = { kind: 'link', doubt };
   }
 
   openLink(url: string): void {

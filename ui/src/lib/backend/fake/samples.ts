@@ -27,6 +27,9 @@ export const noUsage: Usage = {
   cache_write_tokens: null,
   credits: null,
   cost: null,
+  reasoning_tokens: null,
+  requests: null,
+  model_ms: null,
 };
 
 export const allCapabilities: Capabilities = {
@@ -46,6 +49,17 @@ export const allCapabilities: Capabilities = {
   client_tools: true,
   threads: true,
   reattach: true,
+  resume: false,
+  fork: false,
+  compact: false,
+  context: false,
+  name_itself: false,
+  ask_aside: false,
+  export_page: false,
+  mentions: false,
+  run_options: false,
+  settings: false,
+  one_current: false,
 };
 
 export function sampleServer(change: Partial<Server> = {}): Server {
@@ -70,6 +84,18 @@ export function sampleServer(change: Partial<Server> = {}): Server {
     capabilities: allCapabilities,
     warnings: [],
     last_seen_at: STORY_NOW,
+    facts: {
+      version: null,
+      workspace: null,
+      permission: null,
+      permissions: [],
+      asking_permission: null,
+      model: null,
+      models: [],
+      no_model: false,
+      effort: null,
+      efforts: [],
+    },
     ...change,
   };
 }
@@ -106,6 +132,11 @@ export function sampleHeader(row: SessionRow, change: Partial<SessionHeader> = {
     queued: [],
     goals: [],
     threads: [],
+    resumable: null,
+    foreign_run: false,
+    context: null,
+    run_options: null,
+    running_options: null,
     ...change,
   };
 }

@@ -391,6 +391,28 @@ export class World implements Backend {
       this.updateHeader(session, { closed: 'deleted' }, { state: { kind: 'ended' } });
       return null;
     },
+    set_run_options: ({ session, options }) => {
+      this.updateHeader(session, { run_options: options });
+      return null;
+    },
+    resume_run: ({ session }) => {
+      this.updateHeader(session, { resumable: null }, { state: { kind: 'running' } });
+      return null;
+    },
+    fork_session: ({ session }) => {
+      const { server, title } = this.of(session).header.row;
+      return this.createSession(server, title, '');
+    },
+    compact_session: () => null,
+    name_session: ({ session }) => {
+      this.updateHeader(session, {}, { title: 'Named by its server' });
+      return null;
+    },
+    ask_aside: ({ question }) => ({ answer: `About “${question}”: nothing special.` }),
+    session_context: ({ session }) => this.of(session).header.context,
+    complete_mention: () => [],
+    export_session: ({ session }) => ({ path: `/home/you/Downloads/session-${session}.html`, bytes: 12_345 }),
+    change_server_setting: () => null,
     define_outcome: ({ session, description, rubric }) => {
       const goal = {
         id: '',

@@ -1,0 +1,29 @@
+/** What a step of the probe adds to its own words. Pure. */
+import type { ProbeStep } from '$lib/contract';
+
+/** What wraps a cause without saying more than the step's words do. */
+const WRAPPERS = [
+  'no connection: ',
+  'the connection broke before the answer: ',
+  'client error (Connect): ',
+  'client error (SendRequest): ',
+  'error sending request: ',
+  'tcp connect error: ',
+  'dns error: ',
+];
+
+/** The part of a step's detail that its words do not say already; `null` where nothing is left. */
+export function stepDetail(step: ProbeStep): string | null {
+  if (step.detail === null) return null;
+  // Which status it was is said by the step that failed with it.
+  if (step.outcome !== 'failed') return step.layer === 'answer' ? null : step.detail;
+  let rest = step.detail;
+  for (let cut = true; cut;) {
+    const wrapper = WRAPPERS.find((words) => rest.startsWith(words));
+    cut = wrapper !== undefined;
+    rest = rest.slice(wrapper?.length ?? 0);
+  }
+  if (step.status !== null && (step.layer === 'auth' || step.status === 404))
+    rest = rest.replace(new RegExp(`^HTTP ${step.status}(?: · | (?=for ))?`), '');
+  return rest === '' ? null : rest;
+}
