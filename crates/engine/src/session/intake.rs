@@ -70,26 +70,32 @@ impl SessionTask {
         at: Millis,
         first: i64,
     ) -> Result<Taken, StoreError> {
-        let prepared = self.prepare(frames, origin, at, first);
+        let prepared = self.prepare(frames.into_iter().map(|frame| (frame, at)), origin, first);
         self.commit(prepared).await
     }
 
-    /// Takes live frames in as [`Self::take_frames`] does, but only begins their commit.
-    pub(super) fn begin_frames(&mut self, frames: Vec<Frame>, at: Millis) -> Committing {
+    /// Takes live frames in as [`Self::take_frames`] does, each with the time it came at, but only begins their
+    /// commit.
+    pub(super) fn begin_frames(&mut self, frames: Vec<(Frame, Millis)>) -> Committing {
         let first = self.position;
         self.position += i64::try_from(frames.len()).unwrap_or(i64::MAX);
-        let Prepared { logged, parsed, cursor, terminal } = self.prepare(frames, Origin::Stream, at, first);
+        let Prepared { logged, parsed, cursor, terminal } = self.prepare(frames.into_iter(), Origin::Stream, first);
         let (store, id, to) = (self.hub.store.clone(), self.id, cursor.clone());
         let appended = tokio::spawn(async move { store.append(id, logged, to).await });
         Committing { appended, parsed, cursor, terminal }
     }
 
-    fn prepare(&mut self, frames: Vec<Frame>, origin: Origin, at: Millis, first: i64) -> Prepared {
+    fn prepare(
+        &mut self,
+        frames: impl ExactSizeIterator<Item = (Frame, Millis)>,
+        origin: Origin,
+        first: i64,
+    ) -> Prepared {
         let mut terminal = false;
         let mut cursor = CursorMove::Keep;
         let mut logged = Vec::with_capacity(frames.len());
         let mut parsed = Vec::with_capacity(frames.len());
-        for (frame, position) in frames.into_iter().zip(first..) {
+        for ((frame, received_at), position) in frames.zip(first..) {
             let mut read = self.fold.codec.parse(&frame);
             terminal |= read.terminal;
             // Only what the stream itself sent, and only what it will not send again, moves the cursor.
@@ -109,7 +115,7 @@ impl SessionTask {
                 kind: read.kind,
                 identity: read.identity.take(),
                 position,
-                received_at: at,
+                received_at,
             });
             parsed.push(Some(read));
         }

@@ -40,7 +40,12 @@ const HOLD: Duration = Duration::from_secs(2);
 /// Reads taken in before commands and timers have their turn.
 const READS_AT_ONCE: u32 = 8;
 
-/// From so many frames in one read on, what can wait makes room.
+/// Reads that came while the last were being committed are committed together up to these bounds (frames, bytes):
+/// a decision may have to wait for one such transaction.
+const TOGETHER_FRAMES: usize = 2_048;
+const TOGETHER_BYTES: usize = 2 * 1024 * 1024;
+
+/// From so many frames in one transaction on, what can wait makes room.
 const MANY: usize = 100;
 
 /// What is held of one read.
@@ -66,11 +71,6 @@ impl Away {
     pub(super) fn worth_a_line(&self) -> bool {
         !self.quiet && self.ms >= WORTH_A_LINE_MS
     }
-}
-
-/// The frames of a read that has nothing else to keep.
-fn only_frames(pieces: Vec<Piece>) -> Vec<Frame> {
-    pieces.into_iter().filter_map(|piece| if let Piece::Frame(frame) = piece { Some(frame) } else { None }).collect()
 }
 
 struct Open {
@@ -377,10 +377,10 @@ impl SessionTask {
             && pieces.iter().all(|piece| !matches!(piece, Piece::Cursor(_)))
     }
 
-    /// Takes a read in, and those that are there behind it: while one is folded, the next is being committed.
+    /// Takes a read in, and those that are there behind it: while some are folded, the next are being committed.
     async fn take_batches(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
         self.stream.hold_until = None;
-        let mut next = Some(self.begin_frames(only_frames(pieces), at));
+        let mut next = Some(self.begin_reads(pieces, at));
         let mut shown = Instant::now();
         for turn in 1.. {
             let Some(Committing { appended, parsed, cursor, terminal }) = next.take() else { break };
@@ -389,15 +389,7 @@ impl SessionTask {
                 self.hub.frames_came();
             }
             if turn < READS_AT_ONCE {
-                next = match self.stream.ready() {
-                    Some(Link::Batch { pieces, received_at }) if self.flows(&pieces) => {
-                        Some(self.begin_frames(only_frames(pieces), received_at))
-                    }
-                    other => {
-                        self.stream.ahead = other;
-                        None
-                    }
-                };
+                next = self.ready_read().map(|(pieces, at)| self.begin_reads(pieces, at));
             }
             if self.committed(appended, parsed, cursor, terminal).await?.terminal {
                 self.stream.tell(sse::connection::Command::Terminal);
@@ -408,6 +400,40 @@ impl SessionTask {
             }
         }
         Ok(())
+    }
+
+    /// Begins the commit of a read together with all that came behind it meanwhile, up to a bound: under a flood one
+    /// transaction then takes what came during the one before it, and a lone event still goes alone and at once.
+    fn begin_reads(&mut self, pieces: Vec<Piece>, at: Millis) -> Committing {
+        let mut frames = Vec::new();
+        let mut bytes = 0;
+        let mut next = Some((pieces, at));
+        while let Some((pieces, at)) = next {
+            frames.reserve(pieces.len());
+            for piece in pieces {
+                // Retry and comments: the connection obeyed them, and any byte was life. The others do not flow.
+                if let Piece::Frame(frame) = piece {
+                    bytes += frame.data.len();
+                    frames.push((frame, at));
+                }
+            }
+            next = if frames.len() < TOGETHER_FRAMES && bytes < TOGETHER_BYTES { self.ready_read() } else { None };
+        }
+        self.begin_frames(frames)
+    }
+
+    /// The next read, if it is there already and flows.
+    fn ready_read(&mut self) -> Option<(Vec<Piece>, Millis)> {
+        if self.stream.ahead.is_some() {
+            return None;
+        }
+        match self.stream.ready() {
+            Some(Link::Batch { pieces, received_at }) if self.flows(&pieces) => Some((pieces, received_at)),
+            other => {
+                self.stream.ahead = other;
+                None
+            }
+        }
     }
 
     async fn take_batch(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
