@@ -67,7 +67,6 @@ struct Inner {
 /// A server that is connected to.
 struct Linked {
     link: Arc<ServerLink>,
-    nudge: Arc<Notify>,
     cancel: CancellationToken,
 }
 

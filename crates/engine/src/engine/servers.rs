@@ -11,7 +11,6 @@ use contract::{
 use protocols::{Endpoint, Protocol};
 use sse::client::{Client, ClientOptions};
 use store::StoredServer;
-use tokio::sync::Notify;
 
 use super::{Engine, Linked, not_found};
 use crate::{

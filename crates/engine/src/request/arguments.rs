@@ -49,7 +49,8 @@ pub fn argument_text(raw: &str) -> ArgumentText {
                 flags.push(RequestFlag::RawArguments);
             }
             let command = value.string_at(COMMAND_KEYS).map(str::to_owned);
-            let subject = command.as_deref().or_else(|| value.string_at(SUBJECT_KEYS)).map(one_line);
+            let named = command.as_deref().or_else(|| value.string_at(SUBJECT_KEYS));
+            let subject = named.or_else(|| value.first_string()).map(one_line);
             (value.pretty(), command, subject)
         }
         Err(_) => {
@@ -113,6 +114,14 @@ mod tests {
         assert_eq!(found.text, "[1, 2");
         assert_eq!(found.flags, vec![RequestFlag::RawArguments]);
         assert_eq!(argument_text("\"x\"").flags, vec![RequestFlag::RawArguments]);
+    }
+
+    #[test]
+    fn a_tool_without_a_telling_key_is_named_by_its_first_text() {
+        let subject = |raw: &str| argument_text(raw).subject;
+        assert_eq!(subject(r#"{"days":3,"unit":" ","city":"东京","zone":"Asia/Tokyo"}"#).as_deref(), Some("东京"));
+        assert_eq!(subject(r#"{"city":"东京","query":"rain"}"#).as_deref(), Some("rain"));
+        assert_eq!(subject(r#"{"days":3,"nested":{"city":"东京"}}"#), None);
     }
 
     #[test]

@@ -154,6 +154,16 @@ impl Json<'_> {
         })
     }
 
+    /// The first string of an object that says something.
+    #[must_use]
+    pub fn first_string(&self) -> Option<&str> {
+        let Json::Object(pairs) = self else { return None };
+        pairs.iter().find_map(|(_, row)| match row {
+            Json::String(text) if !text.trim().is_empty() => Some(text.as_ref()),
+            _ => None,
+        })
+    }
+
     fn write(&self, out: &mut String, indent: Option<usize>) {
         match self {
             Json::Null => out.push_str("null"),

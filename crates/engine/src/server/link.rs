@@ -15,6 +15,7 @@ use contract::{
     server::{ServerId, ServerState},
 };
 use protocols::{Ask, Protocol, Repeat};
+use tokio::sync::Notify;
 
 use crate::{Secret, hub::Hub};
 
@@ -33,6 +34,8 @@ pub struct ServerLink {
     pub client: sse::client::Client,
     /// The cap on one event of its streams, in bytes.
     pub event_cap: usize,
+    /// Asks for the list of sessions to be read now.
+    pub look: Notify,
     token: RwLock<Option<Secret>>,
     retired: AtomicBool,
     hub: Arc<Hub>,
@@ -66,7 +69,8 @@ impl ServerLink {
         event_cap: usize,
         token: Option<Secret>,
     ) -> Self {
-        Self { id, name, protocol, client, event_cap, token: RwLock::new(token), retired: AtomicBool::new(false), hub }
+        let (look, token) = (Notify::new(), RwLock::new(token));
+        Self { id, name, protocol, client, event_cap, look, token, retired: AtomicBool::new(false), hub }
     }
 
     /// Adds the token to a request.

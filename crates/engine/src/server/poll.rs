@@ -10,7 +10,7 @@ use contract::{
 };
 use protocols::RemoteSession;
 use store::{SessionRecord, StoreError, StoredSession};
-use tokio::{sync::Notify, time::Instant};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{AskError, ServerLink};
@@ -37,8 +37,6 @@ pub struct Poll {
     pub engine: Engine,
     /// The way to the server.
     pub link: Arc<ServerLink>,
-    /// Reads now.
-    pub nudge: Arc<Notify>,
     /// Ends it.
     pub cancel: CancellationToken,
 }
@@ -71,7 +69,7 @@ impl Poll {
             let until = pause.map(|pause| Instant::now() + pause);
             tokio::select! {
                 () = self.cancel.cancelled() => return,
-                () = self.nudge.notified() => {}
+                () = self.link.look.notified() => {}
                 () = tokio::time::sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
             }
         }

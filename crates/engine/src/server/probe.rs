@@ -39,7 +39,8 @@ fn ok(report: &mut ProbeReport, layer: ProbeLayer, detail: Option<String>) {
 }
 
 fn fail(report: &mut ProbeReport, layer: ProbeLayer, status: Option<u16>, error: AppError) {
-    let detail = error.detail.clone().or_else(|| Some(error.message.clone()));
+    // The layers above the address have words of their own; what is wrong with an address is in the error's.
+    let detail = error.detail.clone().or_else(|| (layer == ProbeLayer::Url).then(|| error.message.clone()));
     report.steps.push(ProbeStep { layer, outcome: ProbeOutcome::Failed, detail, status });
     report.error = Some(error);
 }

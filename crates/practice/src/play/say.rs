@@ -183,7 +183,11 @@ pub(crate) async fn think(cell: &Cell, thread: Option<&str>, text: &str, ms: u64
             }
             cell.change(|state| {
                 close_message(state, thread, &message, "end_turn");
-                state.emit_as(thread, &id, "agent.thinking", voice::thinking(form, true, text), None);
+                let mut payload = voice::thinking(form, true, text);
+                if let Some(fields) = payload.as_object_mut() {
+                    fields.insert("message_id".into(), message.into());
+                }
+                state.emit_as(thread, &id, "agent.thinking", payload, None);
             });
         }
         Text::Preview => {
