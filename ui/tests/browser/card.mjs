@@ -92,6 +92,34 @@ export async function cardTests(suite) {
     }
   }
 
+  for (const [size, options] of [
+    ['480x360', { width: 480, height: 360 }],
+    ['1360x860 at 200 %', { width: 680, height: 430, scale: 2 }],
+  ]) {
+    for (const [story, name] of [
+      ['client-tool', 'Send result'],
+      ['question', 'Answer'],
+    ]) {
+      await suite.test(
+        `p02 the buttons of a form are in sight without scrolling at ${size}, ${story}`,
+        async (open) => {
+          const page = await open(story, { ...options, session: CODING });
+          const button = page.getByRole('button', { name, exact: true });
+          await button.waitFor();
+          await shot(page, `p02-${story}-${size.replace(/\W+/g, '-')}`);
+          for (const at of ['the beginning', 'the end']) {
+            const box = await button.boundingBox();
+            assert.ok(box.y >= 0 && box.y + box.height <= options.height, `${at}: ${JSON.stringify(box)}`);
+            assert.ok(box.x >= 0 && box.x + box.width <= options.width, `${at}: ${JSON.stringify(box)}`);
+            await body(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
+          }
+          const room = await body(page).boundingBox();
+          assert.ok(room.height >= 20, `the form has room: ${room.height}`);
+        },
+      );
+    }
+  }
+
   await suite.test(
     'p05 a request settled elsewhere turns read-only with who and when, and a click on it acts on nothing',
     async (open) => {
@@ -386,9 +414,7 @@ export async function cardTests(suite) {
     await page.getByRole('radio', { name: 'PostgreSQL' }).check();
     await page.getByRole('checkbox', { name: 'slow' }).check();
     await page.getByRole('checkbox', { name: 'unit' }).check();
-    await rest(page);
     const answer = page.getByRole('button', { name: 'Answer', exact: true });
-    await answer.scrollIntoViewIfNeeded();
     await rest(page);
     await press(page, answer);
     await page.getByText('Accepted by the server: answered').waitFor();
@@ -402,7 +428,6 @@ export async function cardTests(suite) {
     await tool.getByLabel('Result: text or JSON').fill('{"state":"shipped"}');
     await tool.getByText('The result is valid JSON').waitFor();
     const send = tool.getByRole('button', { name: 'Send result' });
-    await send.scrollIntoViewIfNeeded();
     await rest(tool);
     await press(tool, send);
     await tool.waitForFunction(() => window.rehearsal.calls.some((call) => call.name === 'decide'));

@@ -1,6 +1,7 @@
 /** Every browser test. An argument runs only the tests whose names contain it. */
 import { launch, serve, Suite } from './harness.mjs';
 import { cardTests } from './card.mjs';
+import { connectionTests } from './connection.mjs';
 import { safetyTests } from './safety.mjs';
 import { screenTests } from './screens.mjs';
 import { transcriptTests } from './transcript.mjs';
@@ -9,7 +10,8 @@ const server = await serve();
 const browser = await launch();
 const suite = new Suite(browser, server.origin);
 try {
-  for (const tests of [cardTests, transcriptTests, safetyTests, screenTests]) await tests(suite);
+  for (const tests of [cardTests, connectionTests, transcriptTests, safetyTests, screenTests])
+    await tests(suite);
 } finally {
   await browser.close();
   server.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'vite';
-import { calls, results } from './harness.mjs';
+import { calls, results, shot } from './harness.mjs';
 
 const CODING = 'Add pagination to users API';
 
@@ -40,6 +40,39 @@ export async function safetyTests(suite) {
       assert.deepEqual(await calls(page, 'open_link'), [{ url: 'https://example.com/a' }]);
       assert.equal(await page.getByRole('link', { name: 'bad link' }).count(), 0);
       await page.getByText('(javascript:alert(1))').waitFor();
+    },
+  );
+
+  await suite.test(
+    's07 a link that is not what it looks like asks first, with both names, and Cancel is the default',
+    async (open) => {
+      const page = await open('doubtful-links', { session: CODING });
+      const dialog = page.getByRole('alertdialog', { name: 'This link is not what it looks like' });
+
+      await page.getByRole('link', { name: 'https://bank.test/login' }).click();
+      await dialog.getByText('bank.test', { exact: true }).waitFor();
+      await dialog.getByText('evil.example', { exact: true }).waitFor();
+      await shot(page, 's07-another-host');
+      assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Cancel');
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'detached' });
+      assert.deepEqual(await calls(page, 'open_link'), []);
+
+      await page.getByRole('link', { name: 'our wiki' }).click();
+      await dialog.getByText('xn--xample-2of.com', { exact: true }).waitFor();
+      await dialog.getByText('\u0435xample.com', { exact: true }).waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      assert.deepEqual(await calls(page, 'open_link'), []);
+
+      await page.getByRole('link', { name: 'our wiki' }).click();
+      await dialog.getByRole('button', { name: 'Open xn--xample-2of.com' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      assert.deepEqual(await calls(page, 'open_link'), [{ url: 'https://xn--xample-2of.com/login' }]);
+
+      await page.getByRole('link', { name: 'README.md' }).click();
+      assert.equal(await dialog.count(), 0);
+      assert.equal((await calls(page, 'open_link')).length, 2);
     },
   );
 

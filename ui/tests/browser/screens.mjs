@@ -116,6 +116,14 @@ const SCREENS = {
       await page.getByRole('dialog').waitFor();
     },
   },
+  'link-asked': {
+    story: 'doubtful-links',
+    session: CODING,
+    go: async (page) => {
+      await page.getByRole('link', { name: 'https://bank.test/login' }).click();
+      await page.getByRole('alertdialog').waitFor();
+    },
+  },
   'no-session': { story: 'practising' },
   servers: { story: 'practising', go: (page, w) => button(page, w.servers).click() },
   'servers-add': {

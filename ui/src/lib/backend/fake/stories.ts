@@ -2,7 +2,7 @@
 import { firstRun, keyring, noEnvironment, practising, unreachable } from './stories/app';
 import { base } from './stories/base';
 import { approval, clientTool, longCommand, plainApproval, question } from './stories/requests';
-import { chinese, everything, long, streaming } from './stories/transcripts';
+import { chinese, doubtfulLinks, everything, long, streaming } from './stories/transcripts';
 import type { World } from './world';
 
 export const stories: Record<string, () => World> = {
@@ -19,6 +19,7 @@ export const stories: Record<string, () => World> = {
   question,
   'client-tool': clientTool,
   everything,
+  'doubtful-links': doubtfulLinks,
   practising,
   'no-environment': noEnvironment,
   quiet: base,

@@ -215,3 +215,17 @@ export function everything(): World {
   ];
   return world;
 }
+
+/** Links that are what they look like, and some that are not. */
+export function doubtfulLinks(): World {
+  const world = base();
+  world
+    .of(1)
+    .items.push(
+      agentSaid(
+        'links',
+        'Sign in at [https://bank.test/login](https://evil.example/collect), read [our wiki](https://\u0435xample.com/login) or [README.md](https://git.example/x/README.md).',
+      ),
+    );
+  return world;
+}
