@@ -171,7 +171,7 @@ async fn open_managed_agents_answers_messages_once_each() -> Result<()> {
     let (session, mut view) = joined.session(json!([]), "hello there").await?;
     view.until("the first answer", |view| agent_says(view, "Open Managed Agents local runtime") && is_idle(view))
         .await?;
-    joined.engine.send_message(SendMessage { session, text: "and again".to_owned() }).await?;
+    joined.engine.send_message(SendMessage { session, text: "and again".to_owned(), images: Vec::new() }).await?;
     let users = |view: &View| tests_lines(view, "User").len();
     view.until("the second message, once", |view| users(view) == 2 && is_idle(view)).await?;
     view.until("two answers", |view| tests_lines(view, "Agent").len() == 2).await?;

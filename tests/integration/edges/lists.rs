@@ -1,11 +1,22 @@
 //! Lists that go wrong, and where a token may go (numbers 22 and 24).
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::Result;
 use contract::{
     command::{DefineOutcome, NoArgs, ServerRef, SessionRef},
+    connection::ConnectionState,
+    item::{ItemBody, Marker},
     probe::ServerDraft,
+    search::HistoryQuery,
     server::ServerOptions,
 };
 use engine::{Engine, MemoryCredentials};
@@ -14,7 +25,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use tests::{
     rig::{self, Dialect, Rig},
-    view::View,
+    view::{View, line},
 };
 use tokio::sync::mpsc;
 
@@ -22,6 +33,7 @@ use super::{
     stage::{Stage, blocks},
     wire::{Answer, Wire},
 };
+use crate::rows::pass;
 
 /// The engine with a server by hand.
 async fn with(wire: &Wire, dir: &Path) -> Result<(Engine, View)> {
@@ -75,6 +87,103 @@ async fn managed_edge_22_a_list_whose_cursor_never_advances_is_not_followed() ->
         let limit = path.split(['?', '&']).find_map(|pair| pair.strip_prefix("limit=")).unwrap();
         assert!(limit.parse::<u32>()? <= 100, "{path}");
     }
+    Ok(())
+}
+
+/// A history of three pages; while `sane` is not set, the second leads back to the first.
+async fn confused(sane: Arc<AtomicBool>) -> Result<Wire> {
+    let streams = std::sync::Mutex::new(Vec::new());
+    Wire::with_session(move |asked| {
+        if asked.path.contains("/events/stream") {
+            let (open, stream) = mpsc::unbounded_channel();
+            streams.lock().unwrap().push(open);
+            return Some(Answer::Stream(stream));
+        }
+        let query = asked.path.split_once("/events?")?.1;
+        let page = query.split('&').find_map(|pair| pair.strip_prefix("page=")).unwrap_or("1");
+        let next = match page {
+            "1" => Some("2"),
+            "2" if sane.load(Ordering::Relaxed) => Some("3"),
+            "2" => Some("1"),
+            _ => None,
+        };
+        let page = json!({"data": [event(&format!("evt_{page}"))], "next_page": next, "has_more": next.is_some()});
+        Some(Answer::Json(page))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn managed_edge_22_a_list_that_goes_in_circles_is_given_up_said_and_tried_again_when_asked() -> Result<()> {
+    let sane = Arc::new(AtomicBool::new(false));
+    let wire = confused(Arc::clone(&sane)).await?;
+    let dir = tempfile::tempdir()?;
+    let (engine, mut view) = with(&wire, dir.path()).await?;
+    let lists = || wire.seen().into_iter().filter(|asked| asked.path.contains("/events?")).count();
+    let gaps = |view: &View| {
+        let gap = |item: &&&contract::item::Item| matches!(item.body, ItemBody::Marker(Marker::Gap { .. }));
+        view.ordered().iter().filter(gap).count()
+    };
+    view.until("the pages that can be read, and a word about the rest", |view| {
+        let text = view.text();
+        text.contains("Text of evt_1") && text.contains("Text of evt_2") && gaps(view) == 1
+    })
+    .await?;
+    let first = view.ordered()[0].body.clone();
+    let ItemBody::Marker(Marker::Gap { detail, recovered }) = first else { panic!("{}", view.text()) };
+    assert!(detail.contains("goes in circles") && !recovered, "{detail}");
+    view.until("the end of the reading", |view| {
+        !view.header.loading_history && matches!(view.header.connection, ConnectionState::Live { .. })
+    })
+    .await?;
+
+    // Nothing is asked again by itself, once what the start asked for is through: three readings of three pages.
+    let mut counts = Vec::new();
+    for _ in 0..12 {
+        pass(Duration::from_secs(8)).await;
+        engine.search_history(HistoryQuery { limit: 1, ..HistoryQuery::default() }).await?;
+        counts.push(lists());
+    }
+    let asked = lists();
+    assert!(asked <= 9, "asked again by itself: {counts:?}");
+
+    let which = SessionRef { session: view.session() };
+    engine.retry_now(which).await?;
+    wire.until(|seen| seen.iter().filter(|asked| asked.path.contains("/events?")).count() > asked).await?;
+    assert_eq!(gaps(&view), 1, "said once");
+    sane.store(true, Ordering::Relaxed);
+    // Another reading may be under way: then it is asked once more behind it.
+    while !view.text().contains("Text of evt_3") {
+        engine.retry_now(which).await?;
+        view.step().await?;
+    }
+    let agent: Vec<String> = view.ordered().into_iter().map(line).filter(|line| line.starts_with("Agent")).collect();
+    assert_eq!(agent, ["3", "2", "1"].map(|page| format!("Agent Done: Text of evt_{page}")));
+    assert_eq!(gaps(&view), 1);
+    engine.shutdown().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_history_that_cannot_be_read_is_tried_again_less_and_less_often() -> Result<()> {
+    let wire = Wire::with_session(|asked| {
+        asked.path.contains("/events?").then_some(Answer::Json(json!({"data": "none of your business"})))
+    })
+    .await?;
+    let dir = tempfile::tempdir()?;
+    let (engine, view) = with(&wire, dir.path()).await?;
+    let lists = || wire.seen().into_iter().filter(|asked| asked.path.contains("/events?")).count();
+    let mut counts = Vec::new();
+    for _ in 0..30 {
+        pass(Duration::from_secs(10)).await;
+        // A round through the engine and back: what was due was asked.
+        engine.search_history(HistoryQuery { limit: 1, ..HistoryQuery::default() }).await?;
+        wire.until(|seen| !seen.is_empty()).await?;
+        counts.push(lists());
+    }
+    assert!(*counts.last().unwrap() <= 16, "in five minutes: {counts:?}");
+    drop(view);
+    engine.shutdown().await;
     Ok(())
 }
 

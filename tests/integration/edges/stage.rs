@@ -157,7 +157,10 @@ impl Stage {
 
     /// Sends a message as the person does.
     pub async fn send(&self, text: &str) -> Result<(), AppError> {
-        self.rig.engine.send_message(SendMessage { session: self.view.session(), text: text.to_owned() }).await
+        self.rig
+            .engine
+            .send_message(SendMessage { session: self.view.session(), text: text.to_owned(), images: Vec::new() })
+            .await
     }
 
     /// The items of a kind, in order, as lines.

@@ -97,7 +97,7 @@ async fn managed_edge_16_an_idle_of_the_turn_before_does_not_end_the_new_one() -
     let server = engine.add_server(draft).await?.id;
     let session = engine.session_by_remote(&server, "sess_1").await?;
     let mut view = View::open(&engine, "main", session).await?;
-    engine.send_message(SendMessage { session, text: "The new one".into() }).await?;
+    engine.send_message(SendMessage { session, text: "The new one".into(), images: Vec::new() }).await?;
     let echo = view.until("the echo", |view| view.text() == "User Done: The new one").await;
     echo.with_context(|| format!("{:?} {:?} {:?}", view.header, view.log, wire.seen()))?;
 
@@ -114,7 +114,7 @@ async fn managed_edge_16_an_idle_of_the_turn_before_does_not_end_the_new_one() -
     let turn = view.header.turn.clone().unwrap();
     assert_eq!((turn.ended_at, turn.stop), (None, None), "it goes on");
     // A message now waits: the turn is not over.
-    engine.send_message(SendMessage { session, text: "And another".into() }).await?;
+    engine.send_message(SendMessage { session, text: "And another".into(), images: Vec::new() }).await?;
     view.until("the queue", |view| view.header.queued.len() == 1).await?;
     assert!(!view.header.queued[0].held, "a stop of the turn before holds nothing");
     frames.send(event("evt_say", said("Of the new turn"), "10:00:07"))?;

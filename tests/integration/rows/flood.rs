@@ -1,6 +1,9 @@
 //! P-18, P-26 and S-17: a flood, an oversized event or a strange server never hides what waits elsewhere.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use contract::{
@@ -8,6 +11,7 @@ use contract::{
     error::ErrorCode,
     item::{ItemBody, NoticeCode},
     patch::{Patch, SessionChange},
+    probe::ServerDraft,
     request::{ChoiceKind, RequestFlag, RequestKind, RequestState},
     server::ServerOptions,
     session::SessionState,
@@ -19,8 +23,10 @@ use tests::{
     rig::{Dialect, Rig, decision, draft},
     view::View,
 };
+use tokio::sync::{mpsc, oneshot};
 
 use super::{is_live, pass};
+use crate::edges::wire::{Answer, Wire};
 
 /// How many events the flooding session brings.
 const FLOOD: usize = 3_000;
@@ -186,5 +192,47 @@ async fn s17_servers_with_the_same_ids_do_not_touch_each_other() -> Result<()> {
     one.control().until(|seen| seen.accepted(&request.id) == 1).await?;
     assert_eq!(twin.control().counters().decisions, [], "nothing of it reached the twin");
     assert!(!view.text().contains("evt_flood"), "{}", view.text());
+    Ok(())
+}
+
+#[tokio::test]
+async fn s17_a_flood_during_a_history_that_does_not_come_is_kept_whole_and_in_order() -> Result<()> {
+    const FRAMES: usize = 200;
+    let (open, stream) = mpsc::unbounded_channel();
+    let (go, held) = oneshot::channel();
+    let (stream, held) = (Mutex::new(Some(stream)), Mutex::new(Some(held)));
+    let older = json!({"data": [says("evt_older", "Said before.")], "has_more": false});
+    let wire = Wire::with_session(move |asked| {
+        if asked.path.contains("/events/stream") {
+            return stream.lock().unwrap_or_else(PoisonError::into_inner).take().map(Answer::Stream);
+        }
+        asked.path.contains("/events").then(|| match held.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(held) => Answer::Held(held, older.clone()),
+            None => Answer::Json(older.clone()),
+        })
+    })
+    .await?;
+    let rig = Rig::start(Dialect::Qoder).await?;
+    let options = ServerOptions { dialect: Some("qoder".into()), ..ServerOptions::default() };
+    let entered = ServerDraft { protocol: Some("managed".into()), ..draft(&wire.base, "", options) };
+    let server = rig.engine.add_server(entered).await?.id;
+    let session = rig.engine.session_by_remote(&server, "sess_1").await?;
+    let mut view = View::open(&rig.engine, "main", session).await?;
+    view.until("a live stream", is_live).await?;
+    let words = "x".repeat(64 * 1024);
+    for number in 0..FRAMES {
+        let id = format!("evt_{number:03}");
+        open.send(format!("id: {id}\nevent: agent.message\ndata: {}\n\n", says(&id, &words)))?;
+    }
+    // Twelve megabytes are not kept waiting for the page, whatever becomes of it.
+    view.until("the flood", |view| view.items.contains_key("evt_199")).await?;
+    assert!(view.header.loading_history);
+    go.send(()).ok().context("nobody waits for the page")?;
+    view.until("the page", |view| view.items.contains_key("evt_older") && !view.header.loading_history).await?;
+    let ids: Vec<&str> =
+        view.ordered().iter().map(|item| item.id.as_str()).filter(|id| id.starts_with("evt_")).collect();
+    let flood = (0..FRAMES).map(|number| format!("evt_{number:03}"));
+    let wanted: Vec<String> = std::iter::once("evt_older".to_owned()).chain(flood).collect();
+    assert_eq!(ids, wanted);
     Ok(())
 }

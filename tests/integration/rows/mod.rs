@@ -9,6 +9,7 @@ mod lists;
 mod once;
 mod pending;
 mod probe;
+mod queue;
 mod reconnect;
 mod record;
 mod secrets;
@@ -75,7 +76,7 @@ fn carried_out(rig: &Rig, request: &str) -> usize {
 }
 
 /// Lets so much time pass at once for everything in this (single-threaded) runtime.
-async fn pass(time: Duration) {
+pub(crate) async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();

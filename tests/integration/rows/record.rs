@@ -72,7 +72,7 @@ async fn a_message_that_arrived_before_a_crash_is_not_sent_again_and_one_that_di
         view.until("the answer on a live stream", |view| view.text().contains("in a few words") && is_live(view))
             .await?;
         let session = view.session();
-        rig.engine.send_message(SendMessage { session, text: "It arrived.".to_owned() }).await?;
+        rig.engine.send_message(SendMessage { session, text: "It arrived.".to_owned(), images: Vec::new() }).await?;
         view.until("the message and its answer", |view| view.text().contains("You said: It arrived.")).await?;
         let key = rig.control.counters().posts.last().and_then(|post| post.idempotency_key.clone());
         drop(view);

@@ -93,7 +93,7 @@ async fn a_removed_servers_history_stays_searchable_and_opens() -> Result<()> {
     let view = View::open(&rig.engine, "main", session).await?;
     assert_eq!(view.text(), text);
     assert_eq!(view.header.closed, Some(ClosedReason::ServerRemoved));
-    let message = SendMessage { session, text: "Anybody there?".to_owned() };
+    let message = SendMessage { session, text: "Anybody there?".to_owned(), images: Vec::new() };
     assert_eq!(rig.engine.send_message(message).await.unwrap_err().code, ErrorCode::SessionEnded);
     Ok(())
 }

@@ -28,7 +28,7 @@ async fn running(rig: &Rig) -> Result<(String, View)> {
 }
 
 fn send(view: &View, text: &str) -> SendMessage {
-    SendMessage { session: view.session(), text: text.to_owned() }
+    SendMessage { session: view.session(), text: text.to_owned(), images: Vec::new() }
 }
 
 fn queued(view: &View) -> Vec<(&str, bool)> {

@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use contract::{
-    error::{AppError, ErrorCode},
+    error::ErrorCode,
+    item::{ItemBody, Marker},
     session::SessionState,
     wire::{Frame, Origin},
 };
@@ -18,18 +19,18 @@ use tokio::time::Instant;
 use super::{
     intake::Taken,
     local::LocalRecord,
+    reading::{Found, HistoryNews, Reading},
     task::{News, SessionTask},
 };
-use crate::server::link::ServerLink;
 
-/// Pause between pages, as the server's rate limits ask for (qoder-cloud-agents §2).
-const BETWEEN_PAGES: Duration = Duration::from_millis(100);
+/// When a failed reading is tried again for the first time; each further failure doubles it.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Pages read without a pause: enough for nearly every reconnect.
-const PAGES_AT_ONCE: u32 = 3;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// When a failed reading is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// What the transcript says where a page of the history led back to one already read.
+const CIRCLES: &str = "The server's list of events goes in circles, so what is older than this could not be read. It is tried again with the next connection.";
 
 /// Where the reading of a session's history stands.
 #[derive(Debug)]
@@ -43,21 +44,10 @@ pub(super) struct History {
     stale: bool,
     /// The ids of the pages of a reading that reads everything, newest page first, each oldest event first.
     pages: Vec<Vec<String>>,
-}
-
-/// What a reading found.
-pub(super) struct HistoryNews {
-    generation: u64,
-    found: Found,
-}
-
-enum Found {
-    /// Events, oldest first; `newest` for the page that live frames wait for.
-    Events { events: Vec<String>, newest: bool },
-    /// Everything there is was read.
-    Complete,
-    /// It failed.
-    Failed(AppError),
+    /// Readings that failed in a row.
+    failures: u32,
+    /// The last reading went in circles: the server has no more for us until it is asked anew.
+    circles: bool,
 }
 
 impl History {
@@ -70,7 +60,20 @@ impl History {
             newest_done: false,
             stale: false,
             pages: Vec::new(),
+            failures: 0,
+            circles: false,
         }
+    }
+
+    /// Whether it was given up until somebody asks for it anew.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.circles
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pause = RETRY_AFTER.saturating_mul(2u32.saturating_pow(self.failures)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        pause
     }
 
     /// Whether the log is known to hold the whole history.
@@ -189,6 +192,8 @@ impl SessionTask {
             Found::Complete => {
                 let was_whole = std::mem::replace(&mut self.history.complete, true);
                 self.history.reading = None;
+                self.history.failures = 0;
+                self.history.circles = false;
                 if !self.history.newest_done {
                     self.newest_page_done(None, Taken::default()).await?;
                 }
@@ -197,6 +202,19 @@ impl SessionTask {
                     self.place_listed().await?;
                 }
                 self.fold.reducer.touch_header();
+                self.history_settled(news.generation).await?;
+            }
+            Found::Circles => {
+                self.history.reading = None;
+                self.history.failures = 0;
+                self.history.circles = true;
+                if !self.history.newest_done {
+                    self.newest_page_done(None, Taken::default()).await?;
+                }
+                self.place_listed().await?;
+                self.say_circles().await?;
+                self.fold.reducer.touch_header();
+                // All that can be read was read: what waited for it is judged by that.
                 self.history_settled(news.generation).await?;
             }
             Found::Failed(error) => {
@@ -214,13 +232,30 @@ impl SessionTask {
                     ErrorCode::Unauthorized | ErrorCode::Forbidden => self.stream.refused_by(&error),
                     // Asked for once: the same page would be as large again. The next connect asks anew.
                     ErrorCode::TooLarge => {}
-                    _ => self.retry_at = Some(Instant::now() + RETRY_AFTER),
+                    _ => self.retry_at = Some(Instant::now() + self.history.next_pause()),
                 }
                 tracing::info!(session_id = self.id.0, code = ?error.code, "history could not be read");
                 self.fold.reducer.touch_header();
             }
         }
         Ok(())
+    }
+
+    /// Says once that the older part of the history cannot be read: where the part that can be read begins.
+    async fn say_circles(&mut self) -> Result<(), StoreError> {
+        tracing::warn!(session_id = self.id.0, "the list of events goes in circles");
+        let said = self
+            .fold
+            .reducer
+            .transcript
+            .iter()
+            .any(|item| matches!(&item.body, ItemBody::Marker(Marker::Gap { detail, .. }) if detail == CIRCLES));
+        if said {
+            return Ok(());
+        }
+        self.lowest -= 1;
+        let record = LocalRecord::Gap { detail: CIRCLES.into(), recovered: false };
+        self.take_local(&record, Some(self.lowest)).await
     }
 
     /// The newest page is in (or will not come): live frames may follow.
@@ -262,28 +297,27 @@ impl SessionTask {
                 self.fold.reducer.found_idle(self.now());
             }
         }
-        if std::mem::take(&mut self.stream.unchecked) {
-            self.read_session();
+        let asks = self.turned_away_read(reading);
+        if std::mem::take(&mut self.stream.unchecked) && self.seems_to_run() || asks {
+            self.read_session().await?;
         }
         self.flush_outbox().await
     }
 
     /// Once per connect, where the events say that a turn runs, the server is asked whether it still does: one that
     /// died in the middle of a turn never wrote an event about it (P-22).
-    fn read_session(&self) {
-        if !self.seems_to_run() {
-            return;
-        }
-        let Some(link) = self.link.clone() else { return };
-        let Some(ask) = link.protocol.read_session(&self.record.remote_id) else { return };
+    async fn read_session(&mut self) -> Result<(), StoreError> {
+        let link = self.link.clone();
+        let ask = link.and_then(|link| Some((link.protocol.read_session(&self.record.remote_id)?, link)));
+        let Some((ask, link)) = ask else { return self.turned_away_told(None).await };
         let news = self.news.clone();
         tokio::spawn(async move {
-            // A failure here is no news: the stream and the next connect have the say.
-            if let Ok(remote) = link.ask(ask).await {
-                // The session's task may have ended.
-                let _ = news.send(News::Session(Box::new(remote))).await;
-            }
+            // A failure says nothing of what runs: the stream and the next connect have the say.
+            let remote = link.ask(ask).await.ok().map(Box::new);
+            // The session's task may have ended.
+            let _ = news.send(News::Session(remote)).await;
         });
+        Ok(())
     }
 
     fn seems_to_run(&self) -> bool {
@@ -292,11 +326,14 @@ impl SessionTask {
 
     /// The server's word on the session itself. The event that says so may be on its way: the history, read once more
     /// from here on, has it if there is one.
-    pub(super) fn take_session(&mut self, remote: &protocols::RemoteSession) {
+    pub(super) async fn take_session(&mut self, remote: Option<&protocols::RemoteSession>) -> Result<(), StoreError> {
+        self.turned_away_told(remote.map(|remote| &remote.state)).await?;
+        let Some(remote) = remote else { return Ok(()) };
         if remote.state == SessionState::Idle && self.seems_to_run() && !self.history.is_reading() {
             self.stream.doubted = Some(self.log_seq);
             self.read_history();
         }
+        Ok(())
     }
 
     /// Once a history was read whole, its events stand in the list's order, whichever way each of them came: a stream
@@ -352,83 +389,5 @@ impl SessionTask {
         let appended = self.hub.store.append(self.id, logged, store::CursorMove::Keep).await?;
         self.log_seq = self.log_seq.max(appended.log_seq);
         Ok(())
-    }
-}
-
-/// One reading, in a task of its own.
-struct Reading {
-    link: std::sync::Arc<ServerLink>,
-    store: store::Store,
-    session: contract::session::SessionId,
-    remote: String,
-    whole: bool,
-    /// Events from this place on came with the open stream, so that they say nothing of what lies before it.
-    before: i64,
-    generation: u64,
-    news: tokio::sync::mpsc::Sender<News>,
-}
-
-impl Reading {
-    async fn run(self) {
-        let found = match self.read().await {
-            Ok(()) => Found::Complete,
-            Err(error) => Found::Failed(error),
-        };
-        self.tell(found).await;
-    }
-
-    async fn tell(&self, found: Found) {
-        // The session's task may have ended; then nobody needs it.
-        let _ = self.news.send(News::History(HistoryNews { generation: self.generation, found })).await;
-    }
-
-    async fn read(&self) -> Result<(), AppError> {
-        let mut page: Option<String> = None;
-        let mut seen = std::collections::HashSet::new();
-        let mut fresh: Vec<String> = Vec::new();
-        let mut pages = 0;
-        loop {
-            let Some(ask) = self.link.protocol.history(&self.remote, page.as_deref()) else { return Ok(()) };
-            let answer = self.link.ask(ask).await.map_err(|failed| failed.error)?;
-            pages += 1;
-            let known = self.oldest_is_known(&answer.events).await?;
-            let mut events = answer.events;
-            events.reverse();
-            let last = answer.next.is_none() || events.is_empty();
-            if self.whole {
-                self.tell(Found::Events { events, newest: pages == 1 }).await;
-            } else {
-                // Pages go backwards: each older one stands before those already read.
-                events.append(&mut fresh);
-                fresh = events;
-                if known || last {
-                    self.tell(Found::Events { events: fresh, newest: true }).await;
-                    return Ok(());
-                }
-            }
-            let Some(next) = answer.next.filter(|_| !last) else { return Ok(()) };
-            if !seen.insert(next.clone()) {
-                return Err(AppError::new(
-                    ErrorCode::WrongProtocol,
-                    "The server's history goes in circles: a page led back to one already read.",
-                ));
-            }
-            page = Some(next);
-            if pages >= PAGES_AT_ONCE {
-                tokio::time::sleep(BETWEEN_PAGES).await;
-            }
-        }
-    }
-
-    /// Whether the oldest event of a page is in the log, so that everything older is, too.
-    async fn oldest_is_known(&self, events: &[String]) -> Result<bool, AppError> {
-        #[derive(serde::Deserialize)]
-        struct Id {
-            id: Option<String>,
-        }
-        let Some(oldest) = events.last() else { return Ok(true) };
-        let Some(id) = serde_json::from_str::<Id>(oldest).ok().and_then(|read| read.id) else { return Ok(false) };
-        let known = self.store.frame(self.session, id).await?;
-        Ok(known.is_some_and(|frame| frame.position < self.before))
     }
 }

@@ -166,10 +166,14 @@ impl SessionTask {
     ) -> Result<Taken, StoreError> {
         let mut taken = Taken { terminal, ..Taken::default() };
         self.log_seq = self.log_seq.max(appended.log_seq);
-        match cursor {
-            CursorMove::Keep => {}
-            CursorMove::To(to) => self.cursor = Some(to),
-            CursorMove::Clear => self.cursor = None,
+        let cursor = match cursor {
+            CursorMove::Keep => None,
+            CursorMove::To(to) => Some(Some(to)),
+            CursorMove::Clear => Some(None),
+        };
+        if let Some(to) = cursor.filter(|to| *to != self.cursor) {
+            self.cursor = to;
+            self.fold.reducer.touch_header_soon();
         }
         self.stream.committed(self.cursor.clone());
         for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {

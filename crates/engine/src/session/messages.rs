@@ -70,6 +70,7 @@ impl SessionTask {
                 message.state = OutboxState::Queued;
                 self.hub.store.put_outbox(message.clone()).await?;
             }
+            self.turned_away_no_more();
         } else {
             self.outbox.remove(index);
             self.hub.store.remove_outbox(self.id, id.to_owned()).await?;
@@ -154,6 +155,7 @@ impl SessionTask {
         if self.fold.reducer.closed.is_some()
             || self.outbox.iter().any(|message| message.state == OutboxState::Sending)
             || matches!(self.fold.reducer.stop, StopState::Requested { .. })
+            || self.is_turned_away()
         {
             return Ok(());
         }
@@ -206,6 +208,7 @@ impl SessionTask {
         };
         match result {
             Ok(sent) => {
+                self.turned_away_no_more();
                 self.outbox.remove(index);
                 self.hub.store.remove_outbox(self.id, id.to_owned()).await?;
                 if sent.echoes.is_empty() {
@@ -244,10 +247,7 @@ impl SessionTask {
         self.fold.reducer.drop_local_message(&id);
         match failed.error.code {
             // The server says that a turn runs: our picture of it is old.
-            ErrorCode::Busy | ErrorCode::Conflict => {
-                self.fold.reducer.state = SessionState::Running;
-                self.read_history();
-            }
+            ErrorCode::Busy | ErrorCode::Conflict => self.turned_away(id, failed.error),
             // The history knows whether the session is gone.
             ErrorCode::GoneAtServer => self.read_history(),
             _ if back_to_queue => self.retry_at = Some(Instant::now() + Duration::from_secs(3)),

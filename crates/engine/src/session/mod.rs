@@ -2,15 +2,18 @@
 
 mod deliver;
 mod handle;
+mod held;
 mod history;
 mod intake;
 mod local;
 mod messages;
 mod publish;
+mod reading;
 pub mod reduce;
 pub mod replay;
 mod stream;
 mod task;
+mod turned_away;
 
 pub use handle::{Command, Reply, SessionHandle};
 pub use task::{SessionTask, Start};

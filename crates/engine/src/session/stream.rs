@@ -1,6 +1,6 @@
 //! The session's live stream: opened when somebody needs it, its frames held back until the history is merged.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use contract::{
     Millis,
@@ -8,7 +8,7 @@ use contract::{
     error::{AppError, ErrorCode},
     server::ServerState,
     session::SessionState,
-    wire::{Cursor, Frame, Origin},
+    wire::{Cursor, Origin},
 };
 use sse::{
     connection::{CommittedCursor, Connection, ConnectionSpec, Limits, Link},
@@ -19,6 +19,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    held::{Held, HeldBack},
     intake::{Committing, Taken},
     local::LocalRecord,
     task::SessionTask,
@@ -47,12 +48,6 @@ const TOGETHER_BYTES: usize = 2 * 1024 * 1024;
 
 /// From so many frames in one transaction on, what can wait makes room.
 const MANY: usize = 100;
-
-/// What is held of one read.
-enum Held {
-    Frames(Vec<Frame>, Millis),
-    Cursor(String),
-}
 
 /// How long and why the link was away.
 #[derive(Debug, Clone)]
@@ -90,7 +85,7 @@ pub(super) struct Stream {
     pub state: ConnectionState,
     /// It was refused: nothing is tried again until the person does something.
     pub refused: bool,
-    held: Vec<Held>,
+    held: HeldBack,
     /// Live frames wait for the history until then.
     pub hold_until: Option<Instant>,
     dropped: Option<(Millis, ConnectionCause)>,
@@ -115,7 +110,7 @@ impl Default for Stream {
             ahead: None,
             state: ConnectionState::Closed,
             refused: false,
-            held: Vec::new(),
+            held: HeldBack::default(),
             hold_until: None,
             dropped: None,
             away: None,
@@ -447,17 +442,17 @@ impl SessionTask {
                 Piece::Retry(_) | Piece::Comment => {}
             }
         }
-        let mut held = Vec::new();
+        let held = &mut self.stream.held;
         let mut start = 0;
         let mut frames = frames.into_iter();
         for (index, id) in moves {
-            held.push(Held::Frames(frames.by_ref().take(index - start).collect(), at));
-            held.push(Held::Cursor(id));
+            held.hold(Held::Frames(frames.by_ref().take(index - start).collect(), at));
+            held.hold(Held::Cursor(id));
             start = index;
         }
-        held.push(Held::Frames(frames.collect(), at));
-        self.stream.held.extend(held);
-        if self.stream.awaits_page && self.history.is_reading() && self.stream.hold_until.is_some() {
+        held.hold(Held::Frames(frames.collect(), at));
+        let waits = self.stream.awaits_page && self.history.is_reading() && self.stream.hold_until.is_some();
+        if waits && !self.stream.held.is_full() {
             return Ok(());
         }
         self.drain_held().await
@@ -466,7 +461,7 @@ impl SessionTask {
     /// Takes in what was held back.
     pub(super) async fn drain_held(&mut self) -> Result<(), StoreError> {
         self.stream.hold_until = None;
-        for held in mem::take(&mut self.stream.held) {
+        for held in self.stream.held.take() {
             match held {
                 Held::Frames(frames, at) if !frames.is_empty() => {
                     self.stream.overtaken |= self.stream.awaits_page;

@@ -21,11 +21,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     deliver::InFlight,
     handle::{Command, Reply, SessionHandle},
-    history::{History, HistoryNews},
+    history::History,
     local::LocalRecord,
+    reading::HistoryNews,
     reduce::Reducer,
     replay::Fold,
     stream::Stream,
+    turned_away::TurnedAway,
 };
 use crate::{
     feed::WindowFeed,
@@ -68,8 +70,8 @@ pub struct Start {
 pub(super) enum News {
     /// Of the history.
     History(HistoryNews),
-    /// Of the session itself.
-    Session(Box<protocols::RemoteSession>),
+    /// Of the session itself; `None` where it could not be had.
+    Session(Option<Box<protocols::RemoteSession>>),
     /// A decision's answer.
     Delivered { request: String, result: Result<protocols::Sent, AskError> },
     /// A message's answer.
@@ -103,6 +105,8 @@ pub struct SessionTask {
     pub(super) in_flight: HashMap<String, InFlight>,
     /// Messages whose answer was lost, and the first reading that can know whether they arrived.
     pub(super) uncertain: HashMap<String, u64>,
+    /// A message that the server turned away, until it is known what runs there.
+    pub(super) turned_away: Option<TurnedAway>,
     /// Items that the projections on disk do not hold as they are; one may stand here twice.
     pub(super) unsaved: Vec<ItemId>,
     pub(super) unsaved_gone: Vec<ItemId>,
@@ -218,6 +222,7 @@ impl SessionTask {
             outbox,
             in_flight,
             uncertain: HashMap::new(),
+            turned_away: None,
             unsaved: Vec::new(),
             unsaved_gone: Vec::new(),
             save_all: false,
@@ -411,6 +416,9 @@ impl SessionTask {
             Command::RetryNow => {
                 self.stream.refused = false;
                 self.stream.retry_now();
+                if self.history.is_given_up() || self.retry_at.take().is_some() {
+                    self.read_history();
+                }
             }
             Command::Wake => self.stream.wake(),
             Command::Listed { remote } => self.listed(&remote),
@@ -440,7 +448,7 @@ impl SessionTask {
     async fn take_news(&mut self, news: News) -> Result<(), StoreError> {
         match news {
             News::History(news) => self.take_history(news).await?,
-            News::Session(remote) => self.take_session(&remote),
+            News::Session(remote) => self.take_session(remote.as_deref()).await?,
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Stopped { result, reply } => self.stopped(result, reply).await?,

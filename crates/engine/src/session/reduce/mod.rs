@@ -164,6 +164,11 @@ impl Reducer {
         self.changes.header = true;
     }
 
+    /// Marks the header as changed in what need not be seen at once (the cursor).
+    pub fn touch_header_soon(&mut self) {
+        self.changes.header_soon = true;
+    }
+
     /// Takes one event in.
     pub fn apply(&mut self, event: Event, place: Place) {
         let at = event.at.unwrap_or(place.received_at);
