@@ -6,6 +6,8 @@
 
 mod approval;
 mod connection;
+mod ending;
+mod ime;
 mod keyring;
 mod shell;
 mod steps;

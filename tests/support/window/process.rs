@@ -15,10 +15,33 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::LIMIT;
 
-/// A program of a test. Dropping it ends its whole process group.
+/// A program of a test. Dropping it ends its whole process group, and so does the end of the test's own process,
+/// whatever ended that.
 pub struct Process {
     child: Child,
     name: String,
+    watch: Watch,
+}
+
+/// Ends a process group when this process is gone: it waits for the end of a pipe that only this process holds, so
+/// that `kill -9` is noticed, too. (A parent-death signal comes when the *thread* that started a program ends.)
+struct Watch(Child);
+
+impl Watch {
+    fn over(group: u32) -> Result<Self> {
+        let mut command = Command::new("sh");
+        // Line by line nothing ever comes; the end of the pipe ends the loop.
+        command.args(["-c", r#"while read -r _; do :; done; kill -s KILL -- "-$1""#, "sh"]).arg(group.to_string());
+        // In a group of its own: what is sent to the test's group must not end it first.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self(command.spawn().context("no shell to watch with")?))
+    }
+
+    /// Not needed any more: the group is about to be gone, and its number may be another's soon.
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Process {
@@ -54,7 +77,8 @@ impl Process {
 
     fn spawn(command: &mut Command, name: &str) -> Result<Self> {
         let child = command.process_group(0).spawn().with_context(|| format!("{name} does not start: {command:?}"))?;
-        Ok(Self { child, name: name.to_owned() })
+        let watch = Watch::over(child.id())?;
+        Ok(Self { child, name: name.to_owned(), watch })
     }
 
     /// Its id, which is its group's too.
@@ -85,6 +109,7 @@ impl Process {
 
     /// Ends it and everything it started.
     pub fn end(&mut self) {
+        self.watch.end();
         if let Some(group) = Pid::from_raw(self.id()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
