@@ -20,6 +20,9 @@ import { continuation, judge } from './sequence';
 
 /** Items asked for when the reader scrolls up. */
 const OLDER_ITEMS = 200;
+/** Items asked for at once, and how often, to reach back to where the reader was. Beyond that the place is given up. */
+const REACH_ITEMS = 500;
+const REACH_PAGES = 20;
 /** Rows kept of the connection log and of the ledger. */
 const LOG_ROWS = 200;
 
@@ -60,8 +63,9 @@ export class SessionView {
     this.reading = true;
     try {
       const snapshot = await this.backend.call('open_session', { session: this.id });
+      const reached = await this.reachBack(snapshot);
       this.error = null;
-      this.take(snapshot);
+      this.take(reached);
     } catch (error) {
       this.error = asAppError(error);
     } finally {
@@ -127,6 +131,28 @@ export class SessionView {
     this.closed = true;
     // Nothing shown depends on it: where it fails, patches for this session are simply dropped here.
     this.backend.call('close_session', { session: this.id }).catch(() => undefined);
+  }
+
+  /**
+   * A snapshot holds the newest items alone. What the reader had scrolled up to is read again behind it before
+   * anything is replaced, so that the place stays.
+   */
+  private async reachBack(snapshot: Snapshot): Promise<Snapshot> {
+    const oldest = this.items[0]?.id;
+    let { items, has_older } = snapshot;
+    const short = () => has_older && !items.some((item) => item.id === oldest);
+    for (let page = 0; page < REACH_PAGES && oldest !== undefined && short(); page += 1) {
+      const before = items[0]?.id;
+      if (before === undefined) break;
+      const older = await this.backend.call('read_items', {
+        session: this.id,
+        before,
+        limit: REACH_ITEMS,
+      });
+      items = [...older.items, ...items];
+      has_older = older.has_older && older.items.length > 0;
+    }
+    return short() ? snapshot : { ...snapshot, items, has_older };
   }
 
   private take(snapshot: Snapshot): void {
