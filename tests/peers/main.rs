@@ -7,6 +7,8 @@ mod clients;
 mod open_managed_agents;
 #[cfg(unix)]
 mod window;
+#[cfg(unix)]
+mod zettcode;
 
 use std::path::PathBuf;
 

@@ -43,6 +43,15 @@ pub const OPEN_MANAGED_AGENTS: Peer = Peer {
     source: Source::Pip { oldest: (3, 12) },
 };
 
+/// A server of the `runs` protocol, which runs real commands.
+pub const ZETTCODE: Peer = Peer {
+    name: "zettcode",
+    word: "zettcode",
+    package: "zettcode",
+    version: "0.2.0",
+    source: Source::Pip { oldest: (3, 10) },
+};
+
 /// The official Qoder client.
 pub const QCA_SDK: Peer = Peer {
     name: "qca-sdk",
@@ -62,7 +71,7 @@ pub const ANTHROPIC_SDK: Peer = Peer {
 };
 
 /// All of them.
-pub const PEERS: [&Peer; 3] = [&OPEN_MANAGED_AGENTS, &QCA_SDK, &ANTHROPIC_SDK];
+pub const PEERS: [&Peer; 4] = [&OPEN_MANAGED_AGENTS, &ZETTCODE, &QCA_SDK, &ANTHROPIC_SDK];
 
 /// The variable that tells tests and benches where the peers are. Below it, each in a folder of its name, are a
 /// virtual environment or a `node_modules` folder.
