@@ -104,6 +104,8 @@ export class Suite {
     });
     // As the shell does: a library that writes over an inherited name fails here first.
     await context.addInitScript(() => Object.freeze(Object.prototype));
+    // It runs as any clock does, and can be set forward.
+    await context.clock.install();
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT_MS);
     page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
@@ -155,9 +157,18 @@ export async function axe(page, what) {
   assert.deepEqual(found, [], `axe on ${what}`);
 }
 
-/** Waits until the card takes input: it has been visible and still for long enough. A wait on the card's own rule. */
+/**
+ * Lets the time pass after which a card takes input: it has been visible and still for long enough. The page's clock
+ * is set forward, once what changed has been drawn.
+ */
 export async function rest(page) {
-  await page.evaluate(() => new Promise((done) => setTimeout(done, 900)));
+  await page.evaluate(
+    () =>
+      new Promise((done) =>
+        requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))),
+      ),
+  );
+  await page.clock.fastForward(900);
 }
 
 /** Moves the pointer onto a button and clicks it there, as a hand does. */

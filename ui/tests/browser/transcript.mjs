@@ -10,6 +10,24 @@ const frames = (page) =>
       ),
   );
 
+/** Waits until the feed has stood still for ten frames: a wheel scrolls on for some of them. */
+const still = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) => {
+        const feed = document.querySelector('.feed');
+        let place = feed.scrollTop;
+        let frames = 0;
+        const look = () => {
+          frames = feed.scrollTop === place ? frames + 1 : 0;
+          place = feed.scrollTop;
+          if (frames === 10) done();
+          else requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+      }),
+  );
+
 export async function transcriptTests(suite) {
   await suite.test('p27 at most 1,500 elements with 10,000 items, wherever the reader is', async (open) => {
     const page = await open('long', { session: CODING });
@@ -144,13 +162,7 @@ export async function transcriptTests(suite) {
       await frames(page);
     }
     await frames(page);
-    await page.waitForFunction(
-      () =>
-        new Promise((done) => {
-          const before = document.querySelector('.feed').scrollTop;
-          setTimeout(() => done(document.querySelector('.feed').scrollTop === before), 250);
-        }),
-    );
+    await still(page);
     const anchor = () =>
       page.evaluate(() => {
         const rows = [...document.querySelectorAll('.feed .row')];
