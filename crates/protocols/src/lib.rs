@@ -7,8 +7,14 @@
 
 mod ask;
 mod codec;
+mod headers;
+mod json;
 pub mod managed;
+mod paths;
 mod protocol;
+mod reconcile;
+pub mod runs;
+mod times;
 
 pub use ask::{Ask, Refusal, Repeat};
 pub use codec::{Body, Opened, Parsed, Seen, SessionCodec};
@@ -20,7 +26,7 @@ pub use protocol::{
 /// Every protocol this app speaks, in the order in which a probe tries them.
 #[must_use]
 pub fn families() -> Vec<Box<dyn Family>> {
-    vec![Box::new(managed::Managed)]
+    vec![Box::new(runs::Runs), Box::new(managed::Managed)]
 }
 
 /// The protocol with this id.

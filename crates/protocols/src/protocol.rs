@@ -6,6 +6,7 @@ use bytes::Bytes;
 use contract::{
     Millis,
     command::{SentImage, ServerSetting},
+    error::ErrorCode,
     request::{Answer, ChoiceKind, RequestKind},
     server::{Capabilities, ServerFacts, ServerOptions},
     session::{ContextMeter, Goal, Mention, NewSessionOptions, RunOptions, SessionState, Usage},
@@ -55,6 +56,11 @@ pub struct Probe {
 pub enum Recognition {
     /// It speaks this protocol and lets us in.
     Yes {
+        /// Its version, where it says one.
+        version: Option<String>,
+    },
+    /// It speaks this protocol; whether it lets us in is for a later probe of the same family to show.
+    Speaks {
         /// Its version, where it says one.
         version: Option<String>,
     },
@@ -129,6 +135,17 @@ pub trait Protocol: Send + Sync {
     fn open_turn(&self, session: &str, what: &Outgoing) -> Option<http::Request<Bytes>> {
         let _ = (session, what);
         None
+    }
+
+    /// Why no turn began: reads an answer to [`Protocol::open_turn`] that is no stream.
+    fn turn_refused(&self, answer: &http::Response<Bytes>) -> Refusal {
+        Refusal {
+            code: ErrorCode::ServerRefused,
+            status: answer.status().as_u16(),
+            message: format!("The server answered with status {}.", answer.status().as_u16()),
+            request_id: None,
+            detail: None,
+        }
     }
 
     /// What must be asked right before anything that is meant for this session, where the server has one current

@@ -74,6 +74,7 @@ async fn run(draft: &ServerDraft, report: &mut ProbeReport) {
         if draft.protocol.as_deref().is_some_and(|wanted| wanted != family.id()) {
             continue;
         }
+        let mut spoken_version = None;
         for probe in family.probes(&base, &draft.options) {
             let answer = match client.send(probe.request.clone()).await {
                 Ok(answer) => answer,
@@ -90,7 +91,9 @@ async fn run(draft: &ServerDraft, report: &mut ProbeReport) {
                 }
             }
             match recognition {
+                Recognition::Speaks { version } => spoken_version = version,
                 Recognition::Yes { version } => {
+                    let version = version.or(spoken_version);
                     return found(report, family.id(), &probe, version, unauthenticated, token.is_some());
                 }
                 Recognition::WantsToken(refusal) => {

@@ -15,16 +15,13 @@ mod joined;
 mod list;
 mod parse;
 mod parts;
-mod paths;
 mod probe;
 mod requests;
 mod said;
 mod session_object;
 mod speaker;
-mod times;
 mod turns;
 mod usage;
-mod wire;
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +31,7 @@ use std::sync::Arc;
 use contract::server::ServerOptions;
 use url::Url;
 
-use crate::{Endpoint, Family, Probe, Protocol};
+use crate::{Endpoint, Family, Probe, Protocol, json as wire, paths, times};
 
 /// The family: recognises servers of this protocol and speaks to them.
 #[derive(Debug, Clone, Copy, Default)]

@@ -19,7 +19,7 @@ use super::{
     errors, events,
     said::{Said, What},
     times,
-    wire::{Fields, text_of},
+    wire::{self, Fields, text_of},
 };
 use crate::Parsed;
 
@@ -131,7 +131,7 @@ fn control(frame: &Frame, form: Form) -> Parsed {
 
 /// A frame over the cap. Its beginning usually still says which event it is; the cursor moves past it.
 fn cut(frame: &Frame, size: TooLarge) -> Parsed {
-    let found = |name: &str| leading_string(&frame.data, name);
+    let found = |name: &str| wire::leading_string(&frame.data, name);
     let name = found("type").or_else(|| frame.name.clone()).unwrap_or_default();
     let sse_id = frame.id.clone().filter(|id| !id.is_empty());
     let id = found("id").or(sse_id).unwrap_or_default();
@@ -144,49 +144,6 @@ fn cut(frame: &Frame, size: TooLarge) -> Parsed {
     };
     let form = Form::Cut { id, tool: found("name"), name, size, beginning: frame.data.clone() };
     Parsed { kind, identity, terminal: false, body: Box::new(Read { repaired: frame.repaired, form }) }
-}
-
-/// The string value of a top-level field in the beginning of an object that was cut off.
-fn leading_string(beginning: &str, name: &str) -> Option<String> {
-    let bytes = beginning.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0_usize);
-    let mut last_name: Option<&str> = None;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let end = string_end(bytes, at + 1)?;
-                let inner = beginning.get(at + 1..end)?;
-                if depth == 1 {
-                    match last_name.take() {
-                        Some(field) if field == name => {
-                            return super::wire::string(beginning.get(at..=end)?)
-                                .filter(|text| !text.is_empty())
-                                .map(Cow::into_owned);
-                        }
-                        Some(_) => {}
-                        None => last_name = Some(inner),
-                    }
-                }
-                at = end;
-            }
-            b',' if depth == 1 => last_name = None,
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
 }
 
 /// The frames of which there are many, read in one pass. Whatever is unusual about them is left to the general

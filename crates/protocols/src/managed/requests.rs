@@ -3,26 +3,20 @@
 use bytes::Bytes;
 use contract::{
     request::{ChoiceKind, RequestKind},
-    server::{AuthStyle, ServerOptions},
+    server::ServerOptions,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
+    HeaderName, HeaderValue, Method,
+    header::{ACCEPT, CONTENT_TYPE},
 };
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use crate::{NewSession, Outgoing};
+// On the list path a wish for anything but JSON turns the answer into a stream (Qoder page, section 5).
+pub(super) use crate::headers::{EVENT_STREAM, JSON, add_token};
+use crate::{NewSession, Outgoing, headers::add_extra};
 
-/// The answer wanted: JSON. On the list path anything else turns the answer into a stream (Qoder page, section 5).
-pub(super) const JSON: &str = "application/json";
-/// The answer wanted: a stream.
-pub(super) const EVENT_STREAM: &str = "text/event-stream";
-
-const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Lists of names in one header: what the person adds joins what the dialect needs.
-const JOINED: &str = "anthropic-beta";
 
 /// A request with everything but the token. `None` where the address cannot be sent over HTTP.
 pub(super) fn request(
@@ -47,52 +41,10 @@ pub(super) fn request(
     Some(request)
 }
 
-/// The headers the person added. Names that carry secrets are left out: secrets live in the keyring only.
-fn add_extra(headers: &mut HeaderMap, options: &ServerOptions) {
-    for extra in &options.headers {
-        let (Ok(name), Ok(value)) =
-            (extra.name.trim().parse::<HeaderName>(), HeaderValue::from_str(extra.value.trim()))
-        else {
-            continue;
-        };
-        if name == AUTHORIZATION || name == PROXY_AUTHORIZATION || name == COOKIE || name == API_KEY {
-            continue;
-        }
-        let joined = (name == JOINED)
-            .then(|| headers.get(&name))
-            .flatten()
-            .and_then(|had| Some((had.to_str().ok()?, value.to_str().ok()?)))
-            .filter(|(had, more)| !had.split(',').any(|one| one.trim() == *more))
-            .and_then(|(had, more)| HeaderValue::from_str(&format!("{had},{more}")).ok());
-        match joined {
-            Some(both) => headers.insert(name, both),
-            None if name == JOINED && headers.contains_key(&name) => None,
-            None => headers.insert(name, value),
-        };
-    }
-}
-
 /// Adds the key under which the server remembers this request (Qoder page, section 1).
 pub(super) fn add_key(request: &mut http::Request<Bytes>, key: &str) {
     if let Ok(value) = HeaderValue::from_str(key) {
         request.headers_mut().insert(IDEMPOTENCY_KEY, value);
-    }
-}
-
-/// Adds a token, marked as sensitive so that no log prints it. A token no header can carry is not sent at all.
-pub(super) fn add_token(request: &mut http::Request<Bytes>, token: &str, style: AuthStyle) {
-    let headers = request.headers_mut();
-    if matches!(style, AuthStyle::Bearer | AuthStyle::Both)
-        && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {token}"))
-    {
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    if matches!(style, AuthStyle::ApiKey | AuthStyle::Both)
-        && let Ok(mut value) = HeaderValue::from_str(token)
-    {
-        value.set_sensitive(true);
-        headers.insert(API_KEY, value);
     }
 }
 

@@ -146,10 +146,7 @@ fn writes_carry_their_key_where_the_server_knows_keys() {
 fn everything_that_is_sent_into_a_session_has_the_newest_form() {
     let qoder = server(BASE, options("qoder"));
     let event = |what: &Outgoing| sent(&qoder.send("s", what, "k").unwrap()).2["events"][0].clone();
-    assert_eq!(
-        event(&hi()),
-        json!({"type": "user.message", "content": [{"type": "text", "text": "hi"}]})
-    );
+    assert_eq!(event(&hi()), json!({"type": "user.message", "content": [{"type": "text", "text": "hi"}]}));
     assert_eq!(
         event(&Outgoing::Outcome { description: "d".into(), rubric: "r".into(), max_iterations: Some(3) }),
         json!({"type": "user.define_outcome", "description": "d", "rubric": {"type": "text", "content": "r"}, "max_iterations": 3})

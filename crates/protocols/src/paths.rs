@@ -7,7 +7,7 @@ use url::Url;
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of `segments` below `base`, with these parameters. The base's own query and fragment are dropped.
-pub(super) fn address(base: &Url, segments: &[&str], query: &[(&str, &str)]) -> String {
+pub(crate) fn address(base: &Url, segments: &[&str], query: &[(&str, &str)]) -> String {
     let mut whole = base.clone();
     whole.set_query(None);
     whole.set_fragment(None);

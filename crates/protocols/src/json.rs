@@ -14,42 +14,42 @@ use serde_json::value::RawValue;
 /// The fields of a JSON object in order, values raw. A name that stands twice: the last one counts, as in every
 /// common reader.
 #[derive(Debug)]
-pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
     /// Reads an object. Fails on invalid JSON and on every other value.
-    pub(super) fn read(text: &'a str) -> serde_json::Result<Self> {
+    pub(crate) fn read(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
     /// A field's raw JSON; absent where it is `null`.
-    pub(super) fn raw(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a str> {
         let (_, raw) = self.0.iter().rev().find(|(field, _)| field == name)?;
         (raw.get() != "null").then(|| raw.get())
     }
 
     /// Whether a field stands there at all, `null` included.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(field, _)| field == name)
     }
 
     /// How often a name stands there.
-    pub(super) fn count(&self, name: &str) -> usize {
+    pub(crate) fn count(&self, name: &str) -> usize {
         self.0.iter().filter(|(field, _)| field == name).count()
     }
 
     /// A string field.
-    pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         string(self.raw(name)?)
     }
 
     /// A string field that is not empty.
-    pub(super) fn word(&self, name: &str) -> Option<String> {
+    pub(crate) fn word(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty()).map(Cow::into_owned)
     }
 
     /// A string, or a number as its source text: ids of clones are integers.
-    pub(super) fn number_or_text(&self, name: &str) -> Option<String> {
+    pub(crate) fn number_or_text(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?;
         if raw.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
             return Some(raw.to_owned());
@@ -58,12 +58,12 @@ impl<'a> Fields<'a> {
     }
 
     /// An object field.
-    pub(super) fn object(&self, name: &str) -> Option<Fields<'a>> {
+    pub(crate) fn object(&self, name: &str) -> Option<Fields<'a>> {
         Fields::read(self.raw(name)?).ok()
     }
 
     /// A boolean field.
-    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         match self.raw(name)? {
             "true" => Some(true),
             "false" => Some(false),
@@ -72,12 +72,12 @@ impl<'a> Fields<'a> {
     }
 
     /// An unsigned integer field.
-    pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.raw(name)?.parse().ok()
     }
 
     /// The strings of an array field; what is no string is left out.
-    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         self.raw(name)
             .map(elements)
             .unwrap_or_default()
@@ -119,7 +119,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
 }
 
 /// A string, borrowed where it has no escapes. Serde's own `Cow` always copies.
-pub(super) fn text_of<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'a, str>, D::Error> {
+pub(crate) fn text_of<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'a, str>, D::Error> {
     struct Str<'a>(std::marker::PhantomData<&'a ()>);
     impl<'de: 'a, 'a> Visitor<'de> for Str<'a> {
         type Value = Cow<'a, str>;
@@ -144,7 +144,7 @@ pub(super) fn text_of<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Res
 }
 
 /// A raw JSON string's text; `None` where the value is no string.
-pub(super) fn string(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if !inner.contains('\\') {
         return Some(Cow::Borrowed(inner));
@@ -203,10 +203,53 @@ fn unit(text: &str) -> Option<(u32, &str)> {
 }
 
 /// The elements of a raw JSON array; empty where the value is no array.
-pub(super) fn elements(raw: &str) -> Vec<&str> {
+pub(crate) fn elements(raw: &str) -> Vec<&str> {
     serde_json::from_str::<Vec<&RawValue>>(raw)
         .map(|all| all.into_iter().map(RawValue::get).collect())
         .unwrap_or_default()
+}
+
+/// The string value of a top-level field in the beginning of an object that was cut off.
+pub(crate) fn leading_string(beginning: &str, name: &str) -> Option<String> {
+    let bytes = beginning.as_bytes();
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    let mut last_name: Option<&str> = None;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = string_end(bytes, at + 1)?;
+                let inner = beginning.get(at + 1..end)?;
+                if depth == 1 {
+                    match last_name.take() {
+                        Some(field) if field == name => {
+                            return string(beginning.get(at..=end)?)
+                                .filter(|text| !text.is_empty())
+                                .map(Cow::into_owned);
+                        }
+                        Some(_) => {}
+                        None => last_name = Some(inner),
+                    }
+                }
+                at = end;
+            }
+            b',' if depth == 1 => last_name = None,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }
 
 #[cfg(test)]

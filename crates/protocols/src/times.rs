@@ -4,7 +4,7 @@ use contract::Millis;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 /// The moment in milliseconds; `None` where the text is no timestamp.
-pub(super) fn millis(text: &str) -> Option<Millis> {
+pub(crate) fn millis(text: &str) -> Option<Millis> {
     if let Some(quick) = plain_utc(text.as_bytes()) {
         return Some(quick);
     }

@@ -1,0 +1,84 @@
+//! Answers that say no: `{"error": "<code>", "message": "<sentence>"}` at every status (runs-server page, §2).
+
+use bytes::Bytes;
+use contract::error::ErrorCode;
+use http::{StatusCode, header::CONTENT_TYPE};
+use serde_json::Value;
+
+use crate::Refusal;
+
+/// The server's own word for an error.
+pub(super) fn word(answer: &http::Response<Bytes>) -> Option<String> {
+    let body = serde_json::from_slice::<Value>(answer.body()).ok()?;
+    text(&body, "error")
+}
+
+/// The refusal in an answer that is no success.
+pub(super) fn refusal(answer: &http::Response<Bytes>) -> Refusal {
+    let status = answer.status();
+    let body = serde_json::from_slice::<Value>(answer.body()).unwrap_or_default();
+    let word = text(&body, "error");
+    Refusal {
+        code: code(status, word.as_deref()),
+        status: status.as_u16(),
+        message: text(&body, "message").or_else(|| word.clone()).unwrap_or_else(|| sentence(status)),
+        request_id: None,
+        detail: word,
+    }
+}
+
+/// An answer that is a success but not the protocol's.
+pub(super) fn wrong(answer: &http::Response<Bytes>, why: impl Into<String>) -> Refusal {
+    let media_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    Refusal {
+        code: ErrorCode::WrongProtocol,
+        status: answer.status().as_u16(),
+        message: why.into(),
+        request_id: None,
+        detail: media_type.map(|media_type| format!("answered as {media_type}")),
+    }
+}
+
+/// The body of a success; everything else is a refusal.
+pub(super) fn success(answer: &http::Response<Bytes>) -> Result<&Bytes, Refusal> {
+    if answer.status().is_success() { Ok(answer.body()) } else { Err(refusal(answer)) }
+}
+
+/// The body of a success, as JSON.
+pub(super) fn json(answer: &http::Response<Bytes>) -> Result<Value, Refusal> {
+    serde_json::from_slice(success(answer)?)
+        .map_err(|cause| wrong(answer, format!("The answer is not what this protocol says: {cause}.")))
+}
+
+fn text(body: &Value, name: &str) -> Option<String> {
+    body.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// What an error means to the app. The word counts before the status: a proxy may change that.
+fn code(status: StatusCode, word: Option<&str>) -> ErrorCode {
+    match (status.as_u16(), word) {
+        (_, Some("unauthorized")) => ErrorCode::Unauthorized,
+        (_, Some("busy")) => ErrorCode::Busy,
+        (_, Some("locked" | "no_model" | "nothing_to_do")) => ErrorCode::Conflict,
+        (_, Some("unreachable")) => ErrorCode::GoneAtServer,
+        (401, _) => ErrorCode::Unauthorized,
+        (403, _) => ErrorCode::Forbidden,
+        (404, _) => ErrorCode::GoneAtServer,
+        (405, _) => ErrorCode::Unsupported,
+        (409, _) => ErrorCode::Conflict,
+        (429, _) => ErrorCode::RateLimited,
+        (408 | 500..=599, _) => ErrorCode::ServerFailed,
+        (400..=499, _) => ErrorCode::ServerRefused,
+        _ => ErrorCode::WrongProtocol,
+    }
+}
+
+fn sentence(status: StatusCode) -> String {
+    match status.as_u16() {
+        401 => "The server wants a (different) token.".to_owned(),
+        403 => "The server refuses this.".to_owned(),
+        404 => "The server does not have this.".to_owned(),
+        409 => "The server refuses this in the state it is in.".to_owned(),
+        other => format!("The server answered with status {other} and said nothing."),
+    }
+}

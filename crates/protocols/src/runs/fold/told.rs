@@ -1,0 +1,84 @@
+//! Where the events of one frame go, and the small events.
+
+use contract::{
+    event::{Event, EventBody, UsageScope},
+    item::{Marker, MessageState, Notice, NoticeCode, NoticeLevel, Part, Role, Text},
+    session::{SessionState, Usage},
+    wire::Origin,
+};
+
+use crate::Seen;
+
+/// Where the events of one frame go.
+pub(super) struct Told<'a> {
+    turn: Option<String>,
+    out: &'a mut Vec<Event>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn new(turn: Option<String>, out: &'a mut Vec<Event>) -> Self {
+        Self { turn, out }
+    }
+
+    pub(super) fn turn(&self) -> Option<String> {
+        self.turn.clone()
+    }
+
+    pub(super) fn push(&mut self, body: EventBody) {
+        self.out.push(Event { at: None, turn: self.turn.clone(), thread: None, body });
+    }
+
+    /// Says a state where it is another than before.
+    pub(super) fn status(&mut self, known: &mut SessionState, state: SessionState) {
+        if *known != state {
+            known.clone_from(&state);
+            self.push(EventBody::Status(state));
+        }
+    }
+
+    pub(super) fn message(&mut self, id: &str, role: Role, parts: Vec<Part>, state: MessageState) {
+        self.push(EventBody::Message { id: id.to_owned(), replaces: None, role, parts, state });
+    }
+
+    pub(super) fn marker(&mut self, id: String, marker: Marker) {
+        self.push(EventBody::Marker { id, marker });
+    }
+
+    pub(super) fn usage(&mut self, usage: Usage, scope: UsageScope) {
+        if usage != Usage::default() {
+            self.push(EventBody::Usage { usage, scope });
+        }
+    }
+}
+
+/// Asks for the session to be read again; what came from reading it would only come again.
+pub(super) fn reread(seen: Seen, cause: String, out: &mut Vec<Event>) {
+    if seen.origin == Origin::Stream {
+        Told::new(None, out).push(EventBody::Reread { cause });
+    }
+}
+
+pub(super) fn named(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" ({name})") }
+}
+
+pub(super) fn notice(id: String, level: NoticeLevel, code: NoticeCode, text: &str, detail: Option<&str>) -> EventBody {
+    EventBody::Notice { id, notice: Notice { level, code, text: text.to_owned(), detail: detail.map(whole) } }
+}
+
+/// Text that is all there.
+pub(super) fn whole(text: &str) -> Text {
+    Text { text: text.to_owned(), chars: text.chars().count() as u64, handle: None }
+}
+
+pub(super) fn text_part(text: &str) -> Part {
+    Part::Text(whole(text))
+}
+
+/// A picture: its base64 stands in the handle until the reducer keeps it.
+pub(super) fn image(media_type: &str, data: &str) -> Part {
+    let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
+    // The decoded size, without decoding: four characters hold three bytes.
+    let bytes = (data.len() / 4 * 3).saturating_sub(padding) as u64;
+    Part::Image { media_type: media_type.to_owned(), handle: data.to_owned(), bytes }
+}

@@ -1,0 +1,1 @@
+//! Tests of the protocol through its traits: what is sent, and what frames become.
