@@ -310,7 +310,8 @@ impl State {
     pub(crate) fn close_span(&mut self, thread: Option<&str>, failed: bool) {
         let Some(turn) = &mut self.turn else { return };
         let Some((start, span)) = turn.span.take() else { return };
-        let tokens = Tokens { input: 1_180 + turn.tokens.output, output: 12 + turn.span_output / 4, cached: 512 };
+        let (input, output) = (1_180 + turn.tokens.output, 12 + turn.span_output / 4);
+        let tokens = Tokens { input, output, cached: 512, charged: 0 };
         turn.tokens.add(tokens);
         self.profile.tokens.add(tokens);
         let payload = voice::span_end(self.manner.form, &span, &start, failed, tokens);

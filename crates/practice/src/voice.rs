@@ -55,18 +55,22 @@ pub(crate) struct Tokens {
     pub(crate) input: u64,
     pub(crate) output: u64,
     pub(crate) cached: u64,
+    /// What a sum of requests cost, in hundredths of a credit; 0 for a single request.
+    #[serde(default)]
+    pub(crate) charged: u64,
 }
 
 impl Tokens {
     pub(crate) fn add(&mut self, more: Self) {
+        self.charged += more.centicredits();
         self.input += more.input;
         self.output += more.output;
         self.cached += more.cached;
     }
 
-    /// Whole hundredths of a credit, so that the sum of spans is exact.
+    /// Whole hundredths of a credit. A sum costs exactly what its requests cost.
     pub(crate) fn centicredits(self) -> u64 {
-        (self.input + 5 * self.output) / 100
+        if self.charged > 0 { self.charged } else { (self.input + 5 * self.output) / 100 }
     }
 
     pub(crate) fn json(self) -> Value {
@@ -227,7 +231,12 @@ mod tests {
 
     #[test]
     fn credits_have_two_decimals() {
+        let mut sum = Tokens::default();
+        for _ in 0..3 {
+            sum.add(Tokens { input: 150, ..Tokens::default() });
+        }
+        assert_eq!(sum.centicredits(), 3, "the session costs what its requests cost");
         assert_eq!(hundredths(463).to_string(), "4.63");
-        assert_eq!(hundredths(Tokens { input: 1000, output: 10, cached: 0 }.centicredits()).to_string(), "0.1");
+        assert_eq!(hundredths(Tokens { input: 1000, output: 10, ..Tokens::default() }.centicredits()).to_string(), "0.1");
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn judge(cell: &Cell, thread: Option<&str>, outcome: &str, verd
 }
 
 fn end(state: &mut State, outcome: &str, iteration: usize, start: &str, verdict: &Verdict) {
-    let tokens = Tokens { input: 900, output: 60, cached: 0 };
+    let tokens = Tokens { input: 900, output: 60, ..Tokens::default() };
     state.profile.tokens.add(tokens);
     state.emit(
         None,

@@ -37,13 +37,16 @@ impl Script {
     }
 
     fn asks(&mut self, at: Millis, id: &str) -> &mut Self {
-        let call = EventBody::ToolCall {
-            id: id.into(),
-            name: "shell".into(),
-            source: None,
-            input: "{}".into(),
-            permission: Permission::Ask,
-        };
+        self.calls(at, id, Permission::Ask).requests(at, id)
+    }
+
+    fn calls(&mut self, at: Millis, id: &str, permission: Permission) -> &mut Self {
+        let call =
+            EventBody::ToolCall { id: id.into(), name: "shell".into(), source: None, input: "{}".into(), permission };
+        self.at(at, call)
+    }
+
+    fn requests(&mut self, at: Millis, id: &str) -> &mut Self {
         let seed = RequestSeed {
             id: id.into(),
             item: Some(id.into()),
@@ -59,7 +62,7 @@ impl Script {
             deadline_ms: None,
             too_large: false,
         };
-        self.at(at, call).at(at, EventBody::Request(seed))
+        self.at(at, EventBody::Request(seed))
     }
 
     fn settled(&mut self, at: Millis, id: &str, choice: ChoiceKind) -> &mut Self {
@@ -131,6 +134,17 @@ fn a_tool_that_the_person_ran_has_no_time_of_its_own() {
     let mut script = Script::new();
     script.asks(1_000, "call").settled(20_000, "call", ChoiceKind::Answer);
     assert_eq!((script.tool("call").started_at, &script.tool("call").state), (None, &ToolState::Done));
+}
+
+#[test]
+fn a_call_that_waits_for_the_person_has_no_bar_of_its_own() {
+    let mut script = Script::new();
+    // Servers announce a client tool as any other call; only its request says that nothing runs.
+    script.calls(1_000, "call", Permission::Unsaid).requests(1_000, "call");
+    assert_eq!(script.reducer.turn.turn.as_ref().unwrap().spans, []);
+    script.settled(5_000, "call", ChoiceKind::AllowOnce).result(7_000, "call");
+    let spans = &script.reducer.turn.turn.as_ref().unwrap().spans;
+    assert_eq!((spans.len(), spans[0].started_at, spans[0].ended_at), (1, 5_000, Some(7_000)));
 }
 
 #[test]

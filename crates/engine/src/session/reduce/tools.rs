@@ -163,6 +163,7 @@ impl Reducer {
             tool.request = Some(seed.id.clone());
             if waits && matches!(tool.state, ToolState::Running | ToolState::Announced) && tool.ended_at.is_none() {
                 tool.state = ToolState::Waiting;
+                self.turn.tool_waits(id);
             }
             self.changes.item(id);
         }
@@ -171,13 +172,15 @@ impl Reducer {
     pub(super) fn waiting(&mut self, ids: &[String], at: Millis) {
         for id in self.requests.waiting(ids, at) {
             if let Some(request) = self.requests.get(&id)
-                && matches!(request.state, RequestState::Elsewhere { .. })
+                && matches!(request.state, RequestState::Elsewhere { .. } | RequestState::Expired)
             {
+                let expired = request.state == RequestState::Expired;
                 self.effects.elsewhere.push(super::requests::SettledElsewhere {
                     request: id.clone(),
                     choice: None,
                     reason: None,
                     at,
+                    expired,
                 });
             }
             self.changes.request(&id);
@@ -255,6 +258,7 @@ impl Reducer {
                 && tool.ended_at.is_none()
             {
                 tool.started_at = Some(at);
+                self.turn.tool_begins(&id, at);
                 self.changes.item(&id);
             }
         }

@@ -100,6 +100,26 @@ impl TurnTrack {
         }
     }
 
+    /// A tool call runs from now on: what was shown of it before was a wait.
+    pub fn tool_begins(&mut self, id: &str, at: Millis) {
+        let index = self.tools.iter().find(|(known, _)| known == id).map(|(_, index)| *index);
+        if let Some(span) = index.and_then(|index| self.turn.as_mut()?.spans.get_mut(index)) {
+            span.started_at = at;
+        }
+    }
+
+    /// A tool call waits for the person: it does not run, and has no bar.
+    pub fn tool_waits(&mut self, id: &str) {
+        let Some(found) = self.tools.iter().position(|(known, _)| known == id) else { return };
+        let (_, index) = self.tools.remove(found);
+        let Some(turn) = &mut self.turn else { return };
+        if index + 1 == turn.spans.len() {
+            turn.spans.pop();
+        } else if let Some(span) = turn.spans.get_mut(index) {
+            span.ended_at = Some(span.started_at);
+        }
+    }
+
     /// A tool call ends.
     pub fn tool_ended(&mut self, id: &str, at: Millis) {
         if let Some(found) = self.tools.iter().position(|(known, _)| known == id) {
