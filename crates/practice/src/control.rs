@@ -15,7 +15,8 @@ use crate::{
     fault::{RequestAct, RequestFault, StreamAct, StreamFault},
     manner::Dialect,
     play,
-    session::{Cell, State, show},
+    runs::RunsControl,
+    session::{Cell, Gate, State, show},
     world::{Cut, CutHow, World},
 };
 
@@ -32,7 +33,7 @@ impl std::fmt::Debug for Control {
 }
 
 /// How long to wait for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Control {
     pub(crate) fn new(world: Arc<World>) -> Self {
@@ -41,13 +42,6 @@ impl Control {
 
     fn cell(&self, id: &str) -> Result<Arc<Cell>, PracticeError> {
         self.world.session(id).ok_or_else(|| PracticeError::NoSession(id.to_owned()))
-    }
-
-    fn cells(&self, id: Option<&str>) -> Result<Vec<Arc<Cell>>, PracticeError> {
-        match id {
-            Some(id) => Ok(vec![self.cell(id)?]),
-            None => Ok(self.world.inner().sessions.clone()),
-        }
     }
 
     /// Carries one command out and gives its answer.
@@ -62,12 +56,8 @@ impl Control {
             Command::ClearFaults => self.world.inner().faults = crate::fault::Faults::default(),
             Command::Hold { session } => self.hold(session.as_deref(), true)?,
             Command::Release { session } => self.hold(session.as_deref(), false)?,
-            Command::Step { session, count } => {
-                self.cell(&session)?.change(|state| state.gate.permits += count);
-            }
-            Command::OpenGate { session, name } => {
-                self.cell(&session)?.change(|state| state.gate.open.insert(name));
-            }
+            Command::Step { session, count } => self.gate(&session, |gate| gate.permits += count)?,
+            Command::OpenGate { session, name } => self.open_gate(&session, &name)?,
             Command::Emit { session, thread, event } => {
                 let cell = self.cell(&session)?;
                 let id = cell.change(|state| play::emit_as_is(state, thread.as_deref(), event));
@@ -105,21 +95,45 @@ impl Control {
                 self.cell(&session)?.change(|state| state.terminate(&reason));
             }
             Command::Session { session } => return Ok(self.cell(&session)?.look(glimpse)),
+            Command::Runs { order } => return self.runs().run(order).await,
             Command::Counters => return json_of(&self.counters()),
             Command::Wait(wanted) => return json_of(&self.wait(&wanted).await?),
         }
         done
     }
 
-    fn hold(&self, session: Option<&str>, held: bool) -> Result<(), PracticeError> {
-        if session.is_none() {
-            self.world.inner().hold_new = held;
+    /// Control of the `runs` side.
+    #[must_use]
+    pub fn runs(&self) -> RunsControl {
+        RunsControl::new(Arc::clone(&self.world))
+    }
+
+    /// Changes the gate of a session of either side.
+    fn gate(&self, session: &str, change: impl FnOnce(&mut Gate)) -> Result<(), PracticeError> {
+        if self.world.runs.look(|desk| desk.session(session).is_some()) {
+            self.world.runs.change(|desk| desk.session_mut(session).map(|session| change(&mut session.gate)));
+            return Ok(());
         }
-        for cell in self.cells(session)? {
-            cell.change(|state| {
-                state.gate.held = held;
-                state.gate.permits = 0;
-            });
+        self.cell(session)?.change(|state| change(&mut state.gate));
+        Ok(())
+    }
+
+    fn hold(&self, session: Option<&str>, held: bool) -> Result<(), PracticeError> {
+        let turn = |gate: &mut Gate| {
+            gate.held = held;
+            gate.permits = 0;
+        };
+        if let Some(session) = session {
+            return self.gate(session, turn);
+        }
+        self.world.inner().hold_new = held;
+        self.world.runs.change(|desk| {
+            desk.hold_new = held;
+            desk.sessions.iter_mut().for_each(|session| turn(&mut session.gate));
+        });
+        let cells = self.world.inner().sessions.clone();
+        for cell in cells {
+            cell.change(|state| turn(&mut state.gate));
         }
         Ok(())
     }
@@ -179,8 +193,7 @@ impl Control {
     /// # Errors
     /// When there is no such session.
     pub fn step(&self, session: &str) -> Result<(), PracticeError> {
-        self.cell(session)?.change(|state| state.gate.permits += 1);
-        Ok(())
+        self.gate(session, |gate| gate.permits += 1)
     }
 
     /// Opens a gate of a scenario.
@@ -188,8 +201,9 @@ impl Control {
     /// # Errors
     /// When there is no such session.
     pub fn open_gate(&self, session: &str, name: &str) -> Result<(), PracticeError> {
-        self.cell(session)?.change(|state| state.gate.open.insert(name.to_owned()));
-        Ok(())
+        self.gate(session, |gate| {
+            gate.open.insert(name.to_owned());
+        })
     }
 
     /// Writes any event into a session and gives its id.

@@ -155,6 +155,12 @@ pub enum StreamAct {
     },
     /// Lines end in CR LF, as some servers and proxies write them.
     CrLf,
+    /// A comment stands in front of every frame.
+    Comments,
+    /// The data of every frame is split over two lines where it has two members.
+    DataLines,
+    /// Frames have no `event:` line.
+    NoNames,
 }
 
 fn once() -> u32 {

@@ -1,7 +1,7 @@
 //! The body of one stream: follows a journal from its place on, shows what its connection asked for, and misbehaves
 //! as it was told (wire page §6 and §8).
 
-mod bend;
+pub(crate) mod bend;
 
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 

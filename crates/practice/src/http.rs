@@ -1,4 +1,5 @@
-//! The HTTP face: two siblings on one port, told apart by the path alone (`/api/v1/cloud` and `/v1`), and control.
+//! The HTTP face: two siblings on one port, told apart by the path alone (`/api/v1/cloud` and `/v1`), the `runs` side
+//! below `/runs`, and control.
 
 pub(crate) mod catalogue;
 mod control;
@@ -51,6 +52,7 @@ pub(crate) fn router(world: &Arc<World>) -> Router {
     Router::new()
         .nest("/api/v1/cloud", qoder.layer(Extension(Dialect::Qoder)))
         .nest("/v1", sibling(Dialect::Claude).layer(Extension(Dialect::Claude)))
+        .nest("/runs", crate::runs::http::router())
         .route("/practice/control", post(control::control))
         .route("/practice/blobs/{key}", get(catalogue::blob))
         .fallback(|| async { Refusal::not_found("no such endpoint") })

@@ -1,5 +1,5 @@
-//! The practice server: a built-in agent server on loopback. It speaks the Qoder dialect below `/api/v1/cloud` and the
-//! Claude dialect below `/v1` of the same port, plays scenarios from JSON, answers other messages by simple rules,
+//! The practice server: a built-in agent server on loopback. It speaks the Qoder dialect below `/api/v1/cloud`, the
+//! Claude dialect below `/v1` and the `runs` protocol below `/runs` of the same port, plays scenarios from JSON, answers other messages by simple rules,
 //! and misbehaves on request. What people try in the app is what the tests are driven by.
 //!
 //! It promises: loopback only; a token of 256 random bits unless one is given; sessions that survive a restart where a
@@ -16,6 +16,7 @@ mod journal;
 mod keep;
 mod manner;
 mod play;
+mod runs;
 mod scenario;
 mod session;
 mod voice;
@@ -31,7 +32,8 @@ pub use counters::{Counters, DecisionSeen, Opened, Posted};
 pub use error::PracticeError;
 pub use fault::{FaultBody, RequestAct, RequestFault, StreamAct, StreamFault};
 pub use manner::{Config, Form, Manner, Pace, SseIds, Start, Text};
-pub use scenario::scenarios;
+pub use runs::{Generation, Permission, Recover, RunsControl, RunsManner, RunsOrder};
+pub use scenario::{runs_scenarios, scenarios};
 
 use crate::{keep::Keep, world::World};
 
@@ -97,6 +99,12 @@ impl Practice {
     #[must_use]
     pub fn claude_base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.world.port)
+    }
+
+    /// The address of the `runs` protocol.
+    #[must_use]
+    pub fn runs_base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/runs", self.world.port)
     }
 
     /// The address of control over HTTP.

@@ -9,15 +9,17 @@ use practice::{Config, Form, Manner, Pace, Practice};
 use tokio::io::AsyncReadExt;
 
 const USAGE: &str = "usage: practice [--port N] [--token T] [--seed S] [--scenario ID]… [--state FILE] \
-                     [--pace real|fast] [--dialect qoder|seed|claude] [--heartbeat-ms N]";
+                     [--pace real|fast] [--dialect qoder|seed|claude] [--heartbeat-ms N] [--runs 0.1|0.2|seed] \
+                     [--runs-permission deny|ask|safe|full] [--runs-scenario ID]…";
 
 struct Arguments {
     config: Config,
     scenarios: Vec<String>,
+    runs_scenarios: Vec<String>,
 }
 
 fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let (mut config, mut scenarios) = (Config::default(), Vec::new());
+    let (mut config, mut scenarios, mut runs_scenarios) = (Config::default(), Vec::new(), Vec::new());
     let mut arguments = arguments;
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -27,6 +29,9 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--token" => config.token = Some(value),
             "--seed" => config.seed = number()?,
             "--scenario" => scenarios.push(value),
+            "--runs-scenario" => runs_scenarios.push(value),
+            "--runs" => config.runs.generation = word(&name, &value)?,
+            "--runs-permission" => config.runs.permission = word(&name, &value)?,
             "--state" => config.state_file = Some(PathBuf::from(value)),
             "--heartbeat-ms" => config.heartbeat = Some(std::time::Duration::from_millis(number()?)),
             "--pace" => {
@@ -57,7 +62,12 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             _ => return Err(format!("unknown argument {name}")),
         }
     }
-    Ok(Arguments { config, scenarios })
+    Ok(Arguments { config, scenarios, runs_scenarios })
+}
+
+/// One of the words a switch knows.
+fn word<T: serde::de::DeserializeOwned>(name: &str, value: &str) -> Result<T, String> {
+    serde_json::from_value(value.into()).map_err(|_| format!("{name}: {value} is not one of its words"))
 }
 
 async fn run(arguments: Arguments) -> Result<(), practice::PracticeError> {
@@ -66,9 +76,14 @@ async fn run(arguments: Arguments) -> Result<(), practice::PracticeError> {
     for scenario in &arguments.scenarios {
         sessions.push(practice.start_scenario(scenario).await?);
     }
+    let mut runs_sessions = Vec::new();
+    for scenario in &arguments.runs_scenarios {
+        runs_sessions.push(practice.control().runs().start_scenario(scenario)?);
+    }
     let line = serde_json::json!({
         "base_url": practice.base_url(), "claude_base_url": practice.claude_base_url(),
         "control_url": practice.control_url(), "token": practice.token(), "sessions": sessions,
+        "runs_base_url": practice.runs_base_url(), "runs_sessions": runs_sessions,
     });
     // Ready for SIGTERM before anybody knows that there is something to end.
     let terminated = terminated();

@@ -24,6 +24,8 @@ pub struct Config {
     pub manner: Manner,
     /// How often a silent stream sends a comment; `None` = never.
     pub heartbeat: Option<Duration>,
+    /// How the `runs` side behaves.
+    pub runs: crate::RunsManner,
 }
 
 impl Default for Config {
@@ -36,6 +38,7 @@ impl Default for Config {
             pace: Pace::Real,
             manner: Manner::default(),
             heartbeat: Some(Duration::from_secs(10)),
+            runs: crate::RunsManner::default(),
         }
     }
 }

@@ -160,7 +160,7 @@ async fn perform(cell: &Cell, item: Item) {
         Step::Tool(call) => act::tool(cell, thread, &call).await,
         Step::Ask(call) => act::ask(cell, thread, vec![call]).await,
         Step::CustomTool(call) => act::ask(cell, thread, vec![crate::scenario::Call { custom: true, ..call }]).await,
-        Step::Batch { calls } => act::ask(cell, thread, calls).await,
+        Step::Batch { calls, .. } => act::ask(cell, thread, calls).await,
         Step::Error { kind, message, retry } => act::error(cell, thread, &kind, &message, retry).await,
         Step::Outcome { description, rubric, verdicts } => goal::define(cell, &description, &rubric, verdicts),
         Step::Judge { outcome_id, verdicts } => goal::judge(cell, thread, &outcome_id, &verdicts).await,
@@ -180,6 +180,13 @@ async fn perform(cell: &Cell, item: Item) {
         Step::Terminate { reason } => cell.change(|state| state.terminate(&reason)),
         // Both open a turn and never get here: see `within_turn`.
         Step::User { .. } | Step::WaitForMessage => {}
+        // Only the other protocol has these.
+        Step::Question(_)
+        | Step::ServerTool(_)
+        | Step::Notice { .. }
+        | Step::Compact { .. }
+        | Step::Stop { .. }
+        | Step::Frame { .. } => {}
     }
     cell.change(|state| state.program.current = None);
 }

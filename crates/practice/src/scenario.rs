@@ -33,8 +33,22 @@ pub(crate) struct Scenario {
     /// What its `id:` lines hold, where it matters.
     #[serde(default)]
     pub(crate) ids: Option<SseIds>,
+    /// Which protocol it is made for.
+    #[serde(default)]
+    pub(crate) protocol: Wire,
     /// What happens.
     pub(crate) steps: Vec<Step>,
+}
+
+/// The protocols a scenario can be made for. Those for `managed` play on `runs` as well; not the other way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wire {
+    /// Managed agents.
+    #[default]
+    Managed,
+    /// The coding agent's server.
+    Runs,
 }
 
 /// One thing that happens.
@@ -63,7 +77,12 @@ pub(crate) enum Step {
     /// A call the client runs.
     CustomTool(Call),
     /// Several calls that wait together.
-    Batch { calls: Vec<Call> },
+    Batch {
+        calls: Vec<Call>,
+        /// `runs`: in which order they finish, by their places; missing = as they were called.
+        #[serde(default)]
+        finish: Vec<usize>,
+    },
     /// An error.
     Error {
         #[serde(default = "default_error")]
@@ -99,6 +118,50 @@ pub(crate) enum Step {
     End { reason: String },
     /// The session ends for good.
     Terminate { reason: String },
+    /// `runs`: a question with its options.
+    Question(Question),
+    /// `runs`: a call the model's provider runs by itself, such as a web search.
+    ServerTool(Call),
+    /// `runs`: a message that is no part of the answer.
+    Notice {
+        text: String,
+        #[serde(default)]
+        level: Option<String>,
+    },
+    /// `runs`: the conversation is summed up.
+    Compact {
+        summary: String,
+        #[serde(default = "yes")]
+        applied: bool,
+    },
+    /// `runs`: the model stops here for this reason, and the run ends.
+    Stop {
+        reason: String,
+        #[serde(default)]
+        message: Option<String>,
+    },
+    /// `runs`: a frame of any name, as it is; without a name it has no `event:` line.
+    Frame {
+        #[serde(default)]
+        name: Option<String>,
+        payload: Value,
+    },
+}
+
+/// A question of the model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Question {
+    /// What is asked.
+    pub(crate) question: String,
+    /// What may be chosen; free text is fine all the same.
+    pub(crate) options: Vec<String>,
+    /// Several may be chosen.
+    pub(crate) allow_multiple: bool,
+    /// What follows an answer.
+    pub(crate) answered: Vec<Step>,
+    /// What follows when it was declined.
+    pub(crate) declined: Vec<Step>,
 }
 
 /// How the session goes on after an error.
@@ -134,6 +197,10 @@ pub(crate) struct Call {
     pub(crate) custom: bool,
     /// The MCP server it belongs to.
     pub(crate) mcp_server: Option<String>,
+    /// `runs`: a rule has decided already, whatever the run asked for.
+    pub(crate) ruled: Option<bool>,
+    /// `runs`: it is passed over for a newer message of the person.
+    pub(crate) skipped: bool,
     /// What follows when it was allowed (or answered, for a client's tool).
     pub(crate) allow: Vec<Step>,
     /// What follows when it was denied.
@@ -155,6 +222,10 @@ pub(crate) struct Verdict {
 
 fn default_think_ms() -> u64 {
     900
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_delta_ms() -> u64 {
@@ -203,10 +274,20 @@ pub(crate) fn find(id: &str) -> Result<Scenario, PracticeError> {
 /// be started by their id all the same.
 #[must_use]
 pub fn scenarios() -> Vec<ScenarioRow> {
+    rows(Wire::Managed)
+}
+
+/// The scenarios worth watching that are made for the `runs` protocol.
+#[must_use]
+pub fn runs_scenarios() -> Vec<ScenarioRow> {
+    rows(Wire::Runs)
+}
+
+fn rows(wire: Wire) -> Vec<ScenarioRow> {
     SCENARIOS
         .iter()
         .filter_map(|(id, _)| find(id).ok())
-        .filter(|scenario| scenario.watch)
+        .filter(|scenario| scenario.watch && scenario.protocol == wire)
         .map(|scenario| ScenarioRow { id: scenario.id, title: scenario.title, summary: scenario.summary })
         .collect()
 }

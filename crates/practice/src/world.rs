@@ -19,6 +19,7 @@ use crate::{
     keep::{Found, Keep},
     manner::Dialect,
     play,
+    runs::Runs,
     scenario::{self, Scenario},
     session::{Cell, Item, Phase, Profile, Thread, Turn, now},
     voice,
@@ -62,6 +63,8 @@ pub(crate) struct World {
     pub(crate) cut: watch::Sender<Cut>,
     pub(crate) stop: CancellationToken,
     pub(crate) players: TaskTracker,
+    /// The other protocol of the same listener.
+    pub(crate) runs: Runs,
     keep: Keep,
     inner: Mutex<Inner>,
 }
@@ -107,12 +110,16 @@ pub(crate) struct Birth {
 impl World {
     pub(crate) fn new(config: &crate::Config, token: String, port: u16, generation: u64, keep: Keep) -> Arc<Self> {
         let ids = Arc::new(Ids::new(config.seed, generation));
+        // Ids of its own: what happens on one side must not change the ids of the other.
+        let runs_ids = Ids::new(config.seed ^ 0x5255_4E53, generation);
+        let pulse = watch::Sender::new(0);
         Arc::new(Self {
+            runs: Runs::new(config.runs.clone(), runs_ids, pulse.clone()),
             control_token: token.clone(),
             port,
             ids,
             pace: config.pace,
-            pulse: watch::Sender::new(0),
+            pulse,
             cut: watch::Sender::new(Cut::default()),
             stop: CancellationToken::new(),
             players: TaskTracker::new(),

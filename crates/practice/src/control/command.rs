@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Manner,
+    Manner, RunsOrder,
     counters::Counters,
     fault::{RequestFault, StreamFault},
     session::State,
@@ -136,6 +136,11 @@ pub enum Command {
     Session {
         /// Which session.
         session: String,
+    },
+    /// An order to the `runs` side.
+    Runs {
+        /// Which.
+        order: RunsOrder,
     },
     /// What the server was asked so far.
     Counters,

@@ -10,6 +10,7 @@ use crate::fault::StreamAct;
 #[derive(Default)]
 pub(crate) struct Bend {
     acts: Vec<StreamAct>,
+    oversized: Option<fn(&str) -> String>,
     frames: u64,
     turned: Vec<Bytes>,
     bytes_left: Option<u64>,
@@ -46,6 +47,11 @@ impl Bend {
         let mut nothing = VecDeque::new();
         bend.reached(&mut nothing);
         bend
+    }
+
+    /// As [`Bend::new`], for streams whose oversized frame is this one with the text it is given.
+    pub(crate) fn with_oversized(acts: Vec<StreamAct>, oversized: fn(&str) -> String) -> Self {
+        Self { oversized: Some(oversized), ..Self::new(acts) }
     }
 
     /// Puts one frame on its way, as the faults want it.
@@ -99,10 +105,7 @@ impl Bend {
             match act {
                 StreamAct::Oversized { after, bytes } if *after == self.frames => {
                     let text = "x".repeat(*bytes);
-                    let json = format!(
-                        r#"{{"id":"evt_oversized","type":"agent.tool_result","tool_use_id":"evt_none","content":[{{"type":"text","text":"{text}"}}]}}"#
-                    );
-                    out.push_back(format!("id: evt_oversized\nevent: agent.tool_result\ndata: {json}\n\n").into());
+                    out.push_back(self.oversized.unwrap_or(oversized)(&text).into());
                 }
                 StreamAct::CutAfter { frames } if *frames == self.frames => self.end = End::Cut,
                 StreamAct::EndAfter { frames } if *frames == self.frames => self.end = End::Ended,
@@ -115,7 +118,18 @@ impl Bend {
     fn spoilt(&self, frame: Bytes) -> Bytes {
         let bad = self.acts.iter().any(|act| matches!(act, StreamAct::BadUtf8 { after } if *after == self.frames));
         let frame = if bad { spoil(&frame) } else { frame };
+        let frame = self.rewritten(frame);
         if self.crlf { crlf(&frame) } else { frame }
+    }
+
+    /// The same frame in another writing that SSE allows as well.
+    fn rewritten(&self, frame: Bytes) -> Bytes {
+        self.acts.iter().fold(frame, |frame, act| match act {
+            StreamAct::Comments => [b": comment\n", &frame[..]].concat().into(),
+            StreamAct::DataLines => split_data(&frame),
+            StreamAct::NoNames => without_name(&frame),
+            _ => frame,
+        })
     }
 
     /// Cuts a chunk to what may go out now. `None` = nothing may.
@@ -186,6 +200,29 @@ fn spoil(frame: &[u8]) -> Bytes {
     spoilt.freeze()
 }
 
+/// What an oversized frame is unless its stream has another.
+fn oversized(text: &str) -> String {
+    let json = format!(
+        r#"{{"id":"evt_oversized","type":"agent.tool_result","tool_use_id":"evt_none","content":[{{"type":"text","text":"{text}"}}]}}"#
+    );
+    format!("id: evt_oversized\nevent: agent.tool_result\ndata: {json}\n\n")
+}
+
+/// The data over two lines: joined by a line feed, which is a space between two members of a JSON object.
+fn split_data(frame: &[u8]) -> Bytes {
+    let text = String::from_utf8_lossy(frame);
+    match text.split_once(",\"") {
+        Some((head, tail)) => format!("{head},\ndata: \"{tail}").into(),
+        None => Bytes::copy_from_slice(frame),
+    }
+}
+
+/// Without its `event:` line.
+fn without_name(frame: &[u8]) -> Bytes {
+    let lines = frame.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"event:"));
+    lines.collect::<Vec<_>>().concat().into()
+}
+
 fn crlf(frame: &[u8]) -> Bytes {
     let mut lines = BytesMut::with_capacity(frame.len() + 8);
     for byte in frame {
@@ -239,6 +276,15 @@ mod tests {
         let mut bend = Bend::new(vec![StreamAct::Drip { bytes: 2, every_ms: 0 }]);
         let (now, later) = bend.limit(Bytes::from_static(b"abc")).unwrap();
         assert_eq!((now, later), (Bytes::from_static(b"ab"), Some(Bytes::from_static(b"c"))));
+    }
+
+    #[test]
+    fn frames_can_be_written_in_other_ways_that_mean_the_same() {
+        let frame = "event: a\ndata: {\"type\":\"b\",\"text\":\"c\"}\n\n";
+        let (_, out) = run(vec![StreamAct::Comments], &[frame]);
+        assert_eq!(out, [format!(": comment\n{frame}")]);
+        let (_, out) = run(vec![StreamAct::DataLines, StreamAct::NoNames], &[frame]);
+        assert_eq!(out, ["data: {\"type\":\"b\",\ndata: \"text\":\"c\"}\n\n"]);
     }
 
     #[test]

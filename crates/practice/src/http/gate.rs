@@ -17,6 +17,7 @@ use crate::{
     counters::{DecisionSeen, Posted},
     fault::{FaultBody, RequestAct},
     manner::Dialect,
+    runs,
     wire::Wire,
     world::{Remembered, World},
 };
@@ -37,6 +38,11 @@ pub(crate) async fn pass(
 ) -> Response {
     let id = world.ids.next("req");
     let path = request.uri().path().to_owned();
+    if runs::http::is_mine(&path) {
+        world.count(|counters| counters.requests += 1);
+        let act = world.inner().faults.take_request(request.method().as_str(), &path);
+        return runs::http::dressed(faulty(&world, &wire, act, request, next).await);
+    }
     let mut response = if path.starts_with("/practice/") {
         let open = path.starts_with("/practice/blobs/");
         if open || authorized(&world, request.headers(), &[bearer]) {
@@ -165,6 +171,9 @@ fn admitted(world: &World, dialect: Dialect, headers: &HeaderMap) -> Result<(), 
 
 async fn serve(world: &Arc<World>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
+    if runs::http::is_mine(path) {
+        return runs::http::serve(world, request, next).await;
+    }
     let dialect = if path.starts_with("/v1/") {
         Dialect::Claude
     } else if path.starts_with("/api/v1/cloud/") {

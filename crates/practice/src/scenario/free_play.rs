@@ -44,7 +44,7 @@ pub(crate) fn steps(text: &str) -> Vec<Step> {
     }
     let commands = after(text, "RUN:");
     if !commands.is_empty() {
-        steps.push(Step::Batch { calls: commands.into_iter().map(run).collect() });
+        steps.push(Step::Batch { calls: commands.into_iter().map(run).collect(), finish: Vec::new() });
     }
     for tool in after(text, "ASK:") {
         steps.push(Step::CustomTool(Call {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn each_run_line_is_one_call_of_a_batch() {
         let steps = steps("please\nRUN:ls -la\nRUN:rm -rf build");
-        let [Step::Batch { calls }] = &steps[..] else { panic!("{steps:?}") };
+        let [Step::Batch { calls, .. }] = &steps[..] else { panic!("{steps:?}") };
         let commands: Vec<_> = calls.iter().map(|call| call.input["command"].as_str().unwrap()).collect();
         assert_eq!(commands, ["ls -la", "rm -rf build"]);
     }

@@ -189,8 +189,13 @@ impl Live {
 
     pub async fn open_with(url: &str, more: &[(&str, &str)]) -> Self {
         let headers: Vec<_> = headers_for(url).iter().chain(more).copied().collect();
+        Self::send(url, "GET", &headers, "").await
+    }
+
+    /// Opens a stream with a request of any kind; the answer must be a 200.
+    pub async fn send(url: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Self {
         patient(async {
-            let mut line = ask(url, "GET", &headers, "").await;
+            let mut line = ask(url, method, headers, body).await;
             let mut bytes = Vec::new();
             let end = loop {
                 if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
