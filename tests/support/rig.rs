@@ -10,7 +10,7 @@ use contract::{
     session::SessionId,
 };
 use engine::{Credentials, Engine, EngineConfig, MemoryCredentials, MemoryPreferences, SystemClock};
-use practice::{Config, Control, Pace, Practice};
+use practice::{Config, Control, Pace, Practice, RunsManner};
 use tempfile::TempDir;
 
 use crate::view::View;
@@ -67,6 +67,21 @@ impl Rig {
                 engine.add_server(draft(&practice.claude_base_url(), practice.token(), options)).await?.id
             }
         };
+        let control = practice.control();
+        Ok(Self { engine, practice, control, server, dir, credentials })
+    }
+
+    /// Both, joined by the `runs` protocol: the server as a person adds it, behaving like this.
+    ///
+    /// # Errors
+    /// When one does not start.
+    pub async fn start_runs(manner: RunsManner) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let practice = Practice::start(Config { pace: Pace::Fast, runs: manner, ..Config::default() }).await?;
+        let credentials = Arc::new(MemoryCredentials::default());
+        let engine = engine(dir.path(), Arc::clone(&credentials) as _).await?;
+        let draft = draft(&practice.runs_base_url(), practice.token(), ServerOptions::default());
+        let server = engine.add_server(draft).await?.id;
         let control = practice.control();
         Ok(Self { engine, practice, control, server, dir, credentials })
     }

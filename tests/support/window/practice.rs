@@ -16,6 +16,8 @@ pub struct PracticeServer {
     control_url: String,
     /// Its address, as a person would enter it.
     pub base_url: String,
+    /// The address of its `runs` side.
+    pub runs_base_url: String,
     /// Its token.
     pub token: String,
     /// The sessions it began with, by the server's ids.
@@ -42,6 +44,7 @@ impl PracticeServer {
             client: reqwest::Client::builder().no_proxy().timeout(LIMIT).build()?,
             control_url: word("control_url")?,
             base_url: word("base_url")?,
+            runs_base_url: word("runs_base_url")?,
             token: word("token")?,
             sessions: serde_json::from_value(line["sessions"].clone())?,
         })
