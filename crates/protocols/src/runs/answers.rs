@@ -113,10 +113,8 @@ pub(super) fn health(answer: &Answer) -> Result<FactsPart, Refusal> {
     }))
 }
 
-/// The permission level under which the server asks (§4).
+/// The permission levels under which the server asks, and under which it refuses (§4).
 const ASKS: &str = "ask";
-
-/// The level under which it refuses all commands (§4).
 const REFUSES: &str = "deny";
 
 /// `/settings`.
@@ -128,9 +126,9 @@ pub(super) fn settings(answer: &Answer) -> Result<FactsPart, Refusal> {
     Ok(Box::new(move |facts| {
         facts.permission = word(&body, "permission");
         facts.permissions = words(&body, "permissions");
-        facts.asking_permission = facts.permissions.iter().chain(&facts.permission).find(|word| *word == ASKS).cloned();
-        facts.refusing_permission =
-            facts.permissions.iter().chain(&facts.permission).find(|word| *word == REFUSES).cloned();
+        let level =
+            |wanted: &str| facts.permissions.iter().chain(&facts.permission).find(|word| *word == wanted).cloned();
+        (facts.asking_permission, facts.refusing_permission) = (level(ASKS), level(REFUSES));
         facts.model = body.get("model").and_then(named).or(facts.model.take());
         facts.effort = word(&body, "effort");
         facts.efforts = words(&body, "efforts");

@@ -418,6 +418,7 @@ fn answers_tell_qoder_from_claude() {
             Recognition::WantsToken(_) => "token",
             Recognition::Refused(_) => "refused",
             Recognition::No => "no",
+            Recognition::Speaks { .. } => "speaks",
         }
     };
     for (name, answer, qoder, claude) in [

@@ -4,7 +4,7 @@
 
 use contract::{
     event::{EventBody, RequestSeed},
-    item::{Marker, RuledOn},
+    item::{Marker, RuledOn, ToolState},
     request::{Choice, ChoiceKind, Question, RequestKind, Scope},
     session::{QuestionMode, SessionState},
 };
@@ -37,7 +37,12 @@ impl Run {
         told: &mut Told<'_>,
     ) {
         if let Some(allowed) = approved {
-            return self.ruled(RuledOn::Command, allowed, command, told);
+            self.ruled(RuledOn::Command, allowed, command, told);
+            if let (false, Some(known)) = (allowed, self.call(call).filter(|known| known.is_open)) {
+                let call = known.item.clone();
+                told.push(EventBody::ToolEnded { call, state: ToolState::Denied { reason: None } });
+            }
+            return;
         }
         let known = self.call(call);
         let seed = approval_seed(

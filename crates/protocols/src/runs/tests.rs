@@ -1,1 +1,0 @@
-//! Tests of the protocol through its traits: what is sent, and what frames become.

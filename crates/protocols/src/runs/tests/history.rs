@@ -1,0 +1,1 @@
+//! The history beside what was shown.
