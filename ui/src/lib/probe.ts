@@ -12,17 +12,18 @@ const WRAPPERS = [
   'dns error: ',
 ];
 
+/** The cause itself, without what wraps it. */
+export function causeOf(detail: string): string {
+  const wrapper = WRAPPERS.find((words) => detail.startsWith(words));
+  return wrapper === undefined ? detail : causeOf(detail.slice(wrapper.length));
+}
+
 /** The part of a step's detail that its words do not say already; `null` where nothing is left. */
 export function stepDetail(step: ProbeStep): string | null {
   if (step.detail === null) return null;
   // Which status it was is said by the step that failed with it.
   if (step.outcome !== 'failed') return step.layer === 'answer' ? null : step.detail;
-  let rest = step.detail;
-  for (let cut = true; cut;) {
-    const wrapper = WRAPPERS.find((words) => rest.startsWith(words));
-    cut = wrapper !== undefined;
-    rest = rest.slice(wrapper?.length ?? 0);
-  }
+  let rest = causeOf(step.detail);
   if (step.status !== null && (step.layer === 'auth' || step.status === 404))
     rest = rest.replace(new RegExp(`^HTTP ${step.status}(?: · | (?=for ))?`), '');
   return rest === '' ? null : rest;

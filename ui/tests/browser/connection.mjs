@@ -91,5 +91,6 @@ export async function connectionTests(suite) {
     await page.evaluate((state) => window.rehearsal.updateHeader(1, { connection: state }), connection);
     await page.getByText('Not live: what you see may be out of date.').waitFor({ state: 'attached' });
     assert.notEqual(await colour(), live);
+    await page.getByText('Running when last seen').waitFor();
   });
 }

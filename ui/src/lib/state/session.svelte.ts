@@ -7,6 +7,7 @@ import { asAppError } from '$lib/backend/backend';
 import type {
   AppError,
   ConnectionLogRow,
+  ConnectionState,
   LedgerRow,
   Request,
   SessionChange,
@@ -25,6 +26,11 @@ const REACH_ITEMS = 500;
 const REACH_PAGES = 20;
 /** Rows kept of the connection log and of the ledger. */
 const LOG_ROWS = 200;
+
+/** Whether what is shown of a session may be out of date: its stream is down, or not up yet. */
+export function isStale(connection: ConnectionState): boolean {
+  return ['waiting', 'connecting', 'unauthorized', 'forbidden', 'paused'].includes(connection.kind);
+}
 
 interface Waiting {
   revision: number;
