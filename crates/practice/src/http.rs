@@ -53,6 +53,8 @@ pub(crate) fn router(world: &Arc<World>) -> Router {
         .nest("/api/v1/cloud", qoder.layer(Extension(Dialect::Qoder)))
         .nest("/v1", sibling(Dialect::Claude).layer(Extension(Dialect::Claude)))
         .nest("/runs", crate::runs::http::router())
+        // A nest takes its root without the slash alone.
+        .route("/runs/", get(crate::runs::http::index))
         .route("/practice/control", post(control::control))
         .route("/practice/blobs/{key}", get(catalogue::blob))
         .fallback(|| async { Refusal::not_found("no such endpoint") })

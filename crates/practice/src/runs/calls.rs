@@ -8,6 +8,7 @@ use super::{
     Permission,
     desk::{Pending, Settled},
     event::Event,
+    free,
     http::schema::Mode,
     player::{Broken, Player},
     shape::{Message, PendingOut, Tool},
@@ -124,8 +125,7 @@ impl Player {
             Verdict::Refused { output, .. } => (output.clone(), false, false),
             Verdict::Skipped => ("Skipped: a newer message came first.".to_owned(), false, true),
         };
-        let shown: String = output.chars().take(80).collect();
-        self.words.insert("{output}", shown.trim_end().to_owned());
+        self.words.insert("{output}", free::shortened(&output));
         let tool = Tool { output, ok, skipped, ..tool.clone() };
         if let Some(kept) = self.tools.get_mut(place) {
             kept.clone_from(&tool);

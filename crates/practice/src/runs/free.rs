@@ -20,9 +20,9 @@ fn after<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.trim_start().strip_prefix(word)).map(str::trim).collect()
 }
 
-/// What a model says that got these outputs.
-pub(crate) fn reported(output: &str) -> Step {
-    say(format!("Finished. The tool said: {}", output.chars().take(QUOTED).collect::<String>().trim_end()))
+/// As much of an output as the agent repeats.
+pub(crate) fn shortened(output: &str) -> String {
+    output.chars().take(QUOTED).collect::<String>().trim_end().to_owned()
 }
 
 /// What a shell would print; nothing is run.
@@ -92,13 +92,18 @@ pub(crate) fn steps(text: &str) -> VecDeque<Step> {
         let text = "This answer takes its time, one small piece after the other. ".repeat(8);
         steps.push_back(Step::Say { text, delta_ms: 400 });
     }
-    if steps.is_empty() {
+    if steps.iter().all(|step| matches!(step, Step::Think { .. })) {
         steps.push_back(say(format!("Hello! You said: {text}")));
     }
     if text.contains("LEN") {
         steps.push_back(Step::Stop { reason: "max_output".into(), message: None });
     }
     steps
+}
+
+/// The step repeats the last tool's output.
+pub(crate) fn reports(step: &Step) -> bool {
+    matches!(step, Step::Say { text, .. } if text.contains("{output}"))
 }
 
 /// The step begins a prompt of a script.

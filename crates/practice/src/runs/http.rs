@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::world::World;
 pub(crate) use gate::{dressed, is_mine, serve};
+pub(crate) use page::index;
 
 /// What every endpoint gives.
 pub(crate) type Reply = Result<Response, Refused>;

@@ -32,6 +32,8 @@ pub(super) struct Begin {
     pub(super) steps: VecDeque<Step>,
     /// The person's text; scripts may repeat it.
     pub(super) message: String,
+    /// What the last tool gave back, where the run goes on behind it.
+    pub(super) output: String,
     /// How it answers requests.
     pub(super) options: RunOptions,
     /// Nothing of it joins the conversation (a side question).
@@ -111,7 +113,7 @@ pub(super) fn begin(world: &Arc<World>, begin: Begin) -> Option<(mpsc::Unbounded
         tools: Vec::new(),
         questions: Vec::new(),
         steps: begin.steps,
-        words: BTreeMap::from([("{message}", begin.message)]),
+        words: BTreeMap::from([("{message}", begin.message), ("{output}", begin.output)]),
         out,
         ends: ends.clone(),
         aside: begin.aside,

@@ -11,7 +11,7 @@ use super::{
 use crate::scenario::Step;
 
 /// What the model is told of a call that was stopped.
-pub(super) const CANCELLED: &str = "Request cancelled before tool completion";
+const CANCELLED: &str = "Request cancelled before tool completion";
 
 const UNSEEN: &str = "The tools finished, and the request stopped before the model saw their results.";
 const UNANSWERED: &str = "The model was never answered: the request stopped before it replied.";
@@ -38,7 +38,9 @@ pub(super) fn leave_off(session: &mut Session) {
         session.messages.extend(open.iter().map(cancelled));
         // The step that made these calls is over; the model goes on from what it was told of them.
         steps.pop_front();
-        steps.push_front(free::reported(CANCELLED));
+        if !steps.front().is_some_and(free::reports) {
+            steps.push_front(free::say("Finished. The tool said: {output}"));
+        }
     }
     let unseen = session.messages.last().is_some_and(|message| message.role == "tool");
     let description = if unseen { UNSEEN } else { UNANSWERED }.to_owned();
@@ -99,8 +101,11 @@ impl Runs {
 }
 
 impl Desk {
-    /// Takes what the interrupted request of the current session still has to do.
-    pub(super) fn take_left(&mut self) -> Option<VecDeque<Step>> {
-        Some(self.current_mut()?.left.take()?.steps)
+    /// Takes what the interrupted request of the current session still has to do, and the last tool's output.
+    pub(super) fn take_left(&mut self) -> Option<(VecDeque<Step>, String)> {
+        let session = self.current_mut()?;
+        let steps = session.left.take()?.steps;
+        let output = session.messages.last().filter(|message| message.role == "tool");
+        Some((steps, output.map(|message| free::shortened(&message.text)).unwrap_or_default()))
     }
 }

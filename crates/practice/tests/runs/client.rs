@@ -9,7 +9,7 @@ use std::time::Duration;
 use practice::{Config, Control, Generation, Practice, RunsControl, RunsManner};
 use serde_json::{Value, json};
 
-pub use wire::{Answer, Ended, Frame, Live, patient, raw};
+pub use wire::{Answer, Ended, Frame, Live, raw};
 
 const TOKEN: &[(&str, &str)] = &[("authorization", "Bearer tok"), ("content-type", "application/json")];
 

@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop where it fails")]
 
 mod approvals;
-//mod captures;
+mod captures;
 mod client;
-//mod endpoints;
-//mod ends;
-//mod faults;
-//mod questions;
-//mod scenarios;
-//mod sessions;
-//mod steering;
+mod endpoints;
+mod ends;
+mod faults;
+mod questions;
+mod scenarios;
+mod sessions;
+mod steering;

@@ -13,7 +13,7 @@ use super::{Reply, json, sessions::current_of};
 use crate::world::World;
 
 /// `GET /`.
-pub(super) async fn index(State(world): State<Arc<World>>) -> Reply {
+pub(crate) async fn index(State(world): State<Arc<World>>) -> Reply {
     let version = world.runs.look(|desk| desk.manner.version());
     Ok(json(&object!({"name": "ZettCode server", "version": version, "docs": "/docs", "health": "/health"})))
 }

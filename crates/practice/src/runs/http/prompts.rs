@@ -83,6 +83,7 @@ pub(super) async fn prompt(State(world): State<Arc<World>>, body: Bytes) -> Repl
         session,
         steps: steps.unwrap_or_default(),
         message: prompt.text,
+        output: String::new(),
         options: prompt.options,
         aside: false,
     };
@@ -115,7 +116,7 @@ pub(super) async fn resume(State(world): State<Arc<World>>, body: Bytes) -> Repl
         ));
     }
     let (left, refuses) = world.runs.change(|desk| (desk.take_left(), desk.manner.refuses_idle_resume()));
-    let Some(steps) = left else {
+    let Some((steps, output)) = left else {
         let empty = world.runs.look(|desk| desk.current().is_none_or(|session| session.messages.is_empty()));
         let message = if empty {
             "The session has no messages, so there is nothing to resume."
@@ -127,7 +128,7 @@ pub(super) async fn resume(State(world): State<Arc<World>>, body: Bytes) -> Repl
         }
         return Ok(failed(&world, &session, "nothing_to_do", message));
     };
-    started(&world, Begin { session, steps, message: String::new(), options, aside: false })
+    started(&world, Begin { session, steps, message: String::new(), output, options, aside: false })
 }
 
 /// `POST /sessions/current/ask/stream`: a side question, in the frames of a prompt. Nothing of it is stored.
@@ -136,7 +137,7 @@ pub(super) async fn ask_stream(State(world): State<Arc<World>>, body: Bytes) -> 
     world.runs.look(|desk| free_to_run(desk, ASK_LATER))?;
     let (session, _) = world.runs.look(target)?;
     let steps = free::steps(&question);
-    started(&world, Begin { session, steps, message: question, options, aside: true })
+    started(&world, Begin { session, steps, message: question, output: String::new(), options, aside: true })
 }
 
 /// `POST /sessions/current/ask`: the same in one answer.
@@ -145,7 +146,7 @@ pub(super) async fn ask(State(world): State<Arc<World>>, body: Bytes) -> Reply {
     world.runs.look(|desk| free_to_run(desk, ASK_LATER))?;
     let (session, _) = world.runs.look(target)?;
     let steps = free::steps(&question);
-    let begin = Begin { session, steps, message: question, options, aside: true };
+    let begin = Begin { session, steps, message: question, output: String::new(), options, aside: true };
     let (mut frames, ends) = player::begin(&world, begin).ok_or_else(|| Refused::busy(ASK_LATER))?;
     // The run ends with this request.
     let _gone = ends.gone.drop_guard();
