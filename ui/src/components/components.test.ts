@@ -140,7 +140,7 @@ describe('session', () => {
     await open(world);
     await screen.findByRole('button', { name: 'Allow once' });
     world.setRequest(sampleRequest({ state: { kind: 'expired' } }));
-    await screen.findByText('Expired: the server gave up waiting.');
+    await screen.findByText('Expired: the server stopped waiting. It was not denied by you.');
     expect(screen.queryByRole('button', { name: 'Allow once' })).toBeNull();
   });
 
@@ -175,7 +175,7 @@ describe('closing', () => {
     await screen.findByRole('button', { name: 'History' });
     world.closeAsked(2, false);
     const dialog = await screen.findByRole('alertdialog');
-    within(dialog).getByText(/Quitting may stop or lose their work/);
+    within(dialog).getByText(/Quitting stops every run/);
     await userEvent.setup().click(within(dialog).getByRole('button', { name: 'Hide the window' }));
     expect(calls(world, 'close_window')).toEqual([{ action: 'hide' }]);
   });

@@ -11,6 +11,7 @@ import { Announcer } from './announce.svelte';
 import { applyOverview, groupSessions } from './apply';
 import { continuation, judge } from './sequence';
 import { SessionView } from './session.svelte';
+import { StopsRuns } from './stops-runs.svelte';
 
 export type Screen = 'sessions' | 'history' | 'servers' | 'settings';
 
@@ -42,6 +43,7 @@ export class AppState {
   /** The item a search hit points at, until the transcript has shown it. */
   target = $state.raw<string | null>(null);
   readonly announcer = new Announcer();
+  readonly stops = new StopsRuns();
   readonly groups = $derived(groupSessions(this.overview?.sessions ?? []));
   readonly waiting = $derived((this.overview?.sessions ?? []).reduce((sum, row) => sum + row.waiting, 0));
 
