@@ -3,6 +3,7 @@
 //! [`NAMES`] and the handler are made from one list, and a test holds them to the contract's table.
 
 pub mod app;
+pub mod beside;
 pub mod history;
 pub mod leaving;
 pub mod practice;
@@ -39,6 +40,7 @@ command_list![
     servers::refresh_server,
     servers::new_session_options,
     servers::create_environment,
+    servers::change_server_setting,
     practice::set_practice,
     practice::start_scenario,
     practice::list_scenarios,
@@ -48,6 +50,15 @@ command_list![
     sessions::read_items,
     sessions::read_payload,
     sessions::send_message,
+    beside::set_run_options,
+    beside::resume_run,
+    beside::fork_session,
+    beside::compact_session,
+    beside::name_session,
+    beside::ask_aside,
+    beside::session_context,
+    beside::complete_mention,
+    beside::export_session,
     sessions::queued_message,
     sessions::stop_session,
     sessions::retry_now,

@@ -4,3 +4,4 @@ mod edges;
 mod properties;
 mod rows;
 mod spine;
+mod toy;

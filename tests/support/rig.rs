@@ -132,16 +132,20 @@ impl Rig {
 /// # Errors
 /// When it does not start.
 pub async fn engine(dir: &Path, credentials: Arc<dyn Credentials>) -> Result<Engine> {
-    Engine::start(EngineConfig {
+    Engine::start(config(dir, credentials)).await.context("the engine does not start")
+}
+
+/// What an engine over a folder starts with.
+#[must_use]
+pub fn config(dir: &Path, credentials: Arc<dyn Credentials>) -> EngineConfig {
+    EngineConfig {
         data_dir: dir.to_owned(),
         credentials,
         preferences: Arc::new(MemoryPreferences::default()),
         clock: Arc::new(SystemClock),
         version: "0.0.0".to_owned(),
         os: "test".to_owned(),
-    })
-    .await
-    .context("the engine does not start")
+    }
 }
 
 /// A server as a person enters it.

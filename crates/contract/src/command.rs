@@ -69,7 +69,7 @@ commands! {
     /// Puts the servers in this order.
     reorder_servers: ReorderServers => ();
     /// Removes a server and its token; its history stays.
-    remove_server: ServerRef => ();
+    remove_server: RemoveServer => ();
     /// Reads a server's session list again, now.
     refresh_server: ServerRef => ();
     /// Switches the practice server on or off.
@@ -181,6 +181,21 @@ pub struct EditServer {
     pub protocol: String,
     /// Its options.
     pub options: ServerOptions,
+    /// The person agreed that runs of it which cannot be left are stopped by this.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub stop_runs: bool,
+}
+
+/// Arguments of `remove_server`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct RemoveServer {
+    /// Which.
+    pub server: ServerId,
+    /// The person agreed that runs of it which cannot be left are stopped by this.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub stop_runs: bool,
 }
 
 /// Arguments of `replace_token`.
@@ -207,6 +222,10 @@ pub struct PauseServer {
     pub server: ServerId,
     /// Paused, or going again.
     pub paused: bool,
+    /// The person agreed that runs of it which cannot be left are stopped by this.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub stop_runs: bool,
 }
 
 /// Arguments of `reorder_servers`.

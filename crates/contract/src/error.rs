@@ -41,6 +41,8 @@ pub enum ErrorCode {
     Unsupported,
     /// A turn runs: the message was refused.
     Busy,
+    /// This would stop runs that cannot be left: done only when the person agrees (`stop_runs`).
+    StopsRuns,
     /// 401: the token is missing or wrong.
     Unauthorized,
     /// 403: the server refuses.

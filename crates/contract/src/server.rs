@@ -145,6 +145,10 @@ pub struct ServerFacts {
     pub permissions: Vec<String>,
     /// The word under which commands are asked about; `None` where there is no such level.
     pub asking_permission: Option<String>,
+    /// The word under which all commands are refused; `None` where there is no such level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub refusing_permission: Option<String>,
     /// The model in use, by name.
     pub model: Option<String>,
     /// The models it has.

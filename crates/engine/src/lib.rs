@@ -10,9 +10,12 @@ mod engine;
 pub mod feed;
 mod hub;
 mod ids;
+mod images;
 pub mod preferences;
 pub mod request;
 mod rows;
+mod run_options;
+mod saved_page;
 pub mod server;
 pub mod session;
 

@@ -84,5 +84,6 @@ fn record(remote_id: &str) -> SessionRecord {
         synced_updated_at: None,
         archived: false,
         ended: None,
+        run_options: None,
     }
 }

@@ -106,5 +106,6 @@ fn record(number: i64) -> SessionRecord {
         synced_updated_at: None,
         archived: false,
         ended: None,
+        run_options: None,
     }
 }

@@ -8,6 +8,7 @@ use crate::StoreError;
 pub(crate) const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_record", include_str!("../migrations/0001_record.sql")),
     ("0002_search", include_str!("../migrations/0002_search.sql")),
+    ("0003_runs", include_str!("../migrations/0003_runs.sql")),
 ];
 
 /// The version of a database with all migrations of this build.

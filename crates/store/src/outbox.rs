@@ -4,7 +4,11 @@
 use contract::session::SessionId;
 use rusqlite::params;
 
-use crate::{OutboxMessage, OutboxState, Store, StoreError, encode::text, sessions::require};
+use crate::{
+    OutboxMessage, OutboxState, Store, StoreError,
+    encode::{from_json, json, text},
+    sessions::require,
+};
 
 impl Store {
     /// Inserts a message as the session's last one, or replaces it in its place.
@@ -14,10 +18,11 @@ impl Store {
     pub async fn put_outbox(&self, message: OutboxMessage) -> Result<(), StoreError> {
         self.write_synced(move |desk| {
             require(desk.conn, message.session)?;
+            let images = json("message's images", &message.images)?;
             desk.conn
                 .prepare_cached(
-                    "INSERT INTO outbox (session, id, body, key, at, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                     ON CONFLICT (session, id) DO UPDATE SET body = ?3, key = ?4, at = ?5, state = ?6",
+                    "INSERT INTO outbox (session, id, body, key, at, state, images) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                     ON CONFLICT (session, id) DO UPDATE SET body = ?3, key = ?4, at = ?5, state = ?6, images = ?7",
                 )?
                 .execute(params![
                     message.session.0,
@@ -25,7 +30,8 @@ impl Store {
                     message.body,
                     message.key,
                     message.at,
-                    state_word(message.state)
+                    state_word(message.state),
+                    images,
                 ])?;
             Ok(())
         })
@@ -53,7 +59,8 @@ impl Store {
     pub async fn outbox(&self, session: Option<SessionId>) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read(move |conn| {
             conn.prepare_cached(
-                "SELECT session, id, body, key, at, state FROM outbox WHERE ?1 IS NULL OR session = ?1 ORDER BY place",
+                "SELECT session, id, body, key, at, state, images FROM outbox
+                 WHERE ?1 IS NULL OR session = ?1 ORDER BY place",
             )?
             .query_and_then([session.map(|session| session.0)], |row| {
                 Ok(OutboxMessage {
@@ -63,6 +70,7 @@ impl Store {
                     key: text(row, 3)?,
                     at: row.get(4)?,
                     state: state(&text(row, 5)?)?,
+                    images: from_json("message's images", &text(row, 6)?)?,
                 })
             })?
             .collect()

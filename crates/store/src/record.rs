@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use contract::{
     Millis,
+    command::SentImage,
     item::{Item, ItemId},
     request::{ChoiceKind, DecidedBy, Fate, Request, RequestId, RequestKind},
     server::{ServerId, ServerOptions, TokenState},
-    session::{Activity, ClosedReason, SessionId, SessionState, Usage},
+    session::{Activity, ClosedReason, RunOptions, SessionId, SessionState, Usage},
     wire::{Cursor, LoggedFrame},
 };
 
@@ -80,6 +81,8 @@ pub struct SessionRecord {
     pub archived: bool,
     /// Why it takes nothing more.
     pub ended: Option<ClosedReason>,
+    /// How its next runs are asked for, where the person chose it.
+    pub run_options: Option<RunOptions>,
 }
 
 /// A session with its number.
@@ -181,8 +184,10 @@ pub struct OutboxMessage {
     pub session: SessionId,
     /// Its id here, unique in its session.
     pub id: String,
-    /// JSON of it.
+    /// Its text.
     pub body: String,
+    /// Images that go with it.
+    pub images: Vec<SentImage>,
     /// The idempotency key it is sent with.
     pub key: String,
     /// When it was written.

@@ -17,7 +17,7 @@ use crate::{
     items::SESSION_SHIFT,
     search_index::{behind, is_cjk},
     search_places::{has_all, place},
-    sessions::{COLUMNS, LAST_ACTIVE, stored_session},
+    sessions::{COLUMN_COUNT, COLUMNS, LAST_ACTIVE, stored_session},
 };
 
 /// Sessions in one page at most.
@@ -111,9 +111,9 @@ fn hit(conn: &Connection, id: SessionId) -> Result<HistoryHit, StoreError> {
             archived: record.archived,
             live: false,
         },
-        server_name: text(row, 15)?,
+        server_name: text(row, COLUMN_COUNT)?,
         places: Vec::new(),
-        last_active_at: row.get(16)?,
+        last_active_at: row.get(COLUMN_COUNT + 1)?,
     })
 }
 

@@ -23,6 +23,18 @@ impl Store {
         .await
     }
 
+    /// A server by its id, whether or not it was removed.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn server(&self, id: ServerId) -> Result<Option<StoredServer>, StoreError> {
+        self.read(move |conn| {
+            let sql = format!("SELECT {COLUMNS} FROM servers WHERE id = ?1");
+            conn.prepare_cached(&sql)?.query_and_then([id.0], server)?.next().transpose()
+        })
+        .await
+    }
+
     /// Inserts a server as the last one, or replaces it in its place. A removed one is back.
     ///
     /// # Errors

@@ -10,7 +10,11 @@ use crate::{
 
 /// The columns [`stored_session`] reads, in its order, of a table called `s`.
 pub(crate) const COLUMNS: &str = "s.id, s.server, s.remote_id, s.title, s.agent, s.state, s.waiting, s.waiting_kind, s.activity, \
-     s.created_at, s.updated_at, s.last_event_at, s.synced_updated_at, s.archived, s.ended";
+     s.created_at, s.updated_at, s.last_event_at, s.synced_updated_at, s.archived, s.ended, \
+     s.run_options";
+
+/// How many columns those are: what a query adds to them stands from here on.
+pub(crate) const COLUMN_COUNT: usize = 16;
 
 /// When a session of a table called `s` was last active, as far as is known.
 pub(crate) const LAST_ACTIVE: &str =
@@ -65,14 +69,15 @@ fn put(conn: &Connection, session: &SessionRecord) -> Result<SessionId, StoreErr
     let waiting_kind = session.waiting_kind.as_ref().map(|kind| word("request's kind", kind)).transpose()?;
     let activity = session.activity.as_ref().map(|activity| json("session's activity", activity)).transpose()?;
     let ended = session.ended.as_ref().map(|reason| word("session's end", reason)).transpose()?;
+    let run_options = session.run_options.as_ref().map(|options| json("run options", options)).transpose()?;
     let id = conn
         .prepare_cached(
             "INSERT INTO sessions (server, remote_id, title, agent, state, waiting, waiting_kind, activity, created_at,
-                                   updated_at, last_event_at, synced_updated_at, archived, ended)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+                                   updated_at, last_event_at, synced_updated_at, archived, ended, run_options)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
              ON CONFLICT (server, remote_id) DO UPDATE SET title = ?3, agent = ?4, state = ?5, waiting = ?6,
                waiting_kind = ?7, activity = ?8, created_at = ?9, updated_at = ?10, last_event_at = ?11,
-               synced_updated_at = ?12, archived = ?13, ended = ?14
+               synced_updated_at = ?12, archived = ?13, ended = ?14, run_options = ?15
              RETURNING id",
         )?
         .query_row(
@@ -91,6 +96,7 @@ fn put(conn: &Connection, session: &SessionRecord) -> Result<SessionId, StoreErr
                 session.synced_updated_at,
                 session.archived,
                 ended,
+                run_options,
             ],
             |row| row.get(0),
         )?;
@@ -123,6 +129,7 @@ pub(crate) fn stored_session(row: &Row<'_>) -> Result<StoredSession, StoreError>
             synced_updated_at: row.get(12)?,
             archived: row.get(13)?,
             ended: optional_text(row, 14)?.map(|reason| from_word("session's end", &reason)).transpose()?,
+            run_options: optional_text(row, 15)?.map(|options| from_json("run options", &options)).transpose()?,
         },
     })
 }

@@ -1,7 +1,10 @@
 //! Servers: trying, adding, changing, removing.
 
 use contract::{
-    command::{CreateEnvironment, EditServer, PauseServer, ReorderServers, ReplaceToken, ServerRef},
+    command::{
+        ChangeServerSetting, CreateEnvironment, EditServer, PauseServer, RemoveServer, ReorderServers, ReplaceToken,
+        ServerRef,
+    },
     error::AppError,
     probe::{ProbeReport, ServerDraft},
     server::Server,
@@ -49,7 +52,7 @@ pub async fn reorder_servers(shell: State<'_, Shell>, args: ReorderServers) -> R
 
 /// Removes a server and its token; its history stays.
 #[tauri::command]
-pub async fn remove_server(shell: State<'_, Shell>, args: ServerRef) -> Result<(), AppError> {
+pub async fn remove_server(shell: State<'_, Shell>, args: RemoveServer) -> Result<(), AppError> {
     shell.engine().await?.remove_server(args).await
 }
 
@@ -72,4 +75,10 @@ pub async fn create_environment(
     args: CreateEnvironment,
 ) -> Result<NewSessionOptions, AppError> {
     shell.engine().await?.create_environment(args).await
+}
+
+/// Changes one of the server's own settings.
+#[tauri::command]
+pub async fn change_server_setting(shell: State<'_, Shell>, args: ChangeServerSetting) -> Result<(), AppError> {
+    shell.engine().await?.change_server_setting(args).await
 }

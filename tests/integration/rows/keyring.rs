@@ -139,7 +139,7 @@ async fn p44_a_real_keyring_keeps_the_token_over_a_restart() -> Result<()> {
     let second = engine(Path::new(&dir), keyring()).await?;
     let server = until(&second, |server| server.state == ServerState::Online).await?;
     assert_eq!(server.token, TokenState::Keyring);
-    second.remove_server(contract::command::ServerRef { server: server.id.clone() }).await?;
+    second.remove_server(contract::command::RemoveServer { server: server.id.clone(), stop_runs: false }).await?;
     assert!(keyring().get(&server.id).await?.is_none(), "the token goes with its server");
     second.shutdown().await;
     assert!(!files_hold(Path::new(&dir), practice.token())?, "never in a file");

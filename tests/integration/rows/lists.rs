@@ -70,7 +70,7 @@ async fn left_alone_while_paused(dialect: Dialect) -> Result<()> {
     rig.engine.decide(decision(&request, "allow_once")).await?;
     rig.engine.refresh_server(ServerRef { server: rig.server.clone() }).await?;
     rig.control.until(|seen| seen.requests >= before + 2).await?;
-    rig.engine.pause_server(PauseServer { server: rig.server.clone(), paused: true }).await?;
+    rig.engine.pause_server(PauseServer { server: rig.server.clone(), paused: true, stop_runs: false }).await?;
     view.until("a paused stream", |view| view.header.connection == ConnectionState::Paused).await?;
     let asked = rig.control.counters().requests;
     // With nothing to do the clock runs ahead; a task that spins would hold it.
@@ -92,7 +92,7 @@ async fn left_alone_while_paused(dialect: Dialect) -> Result<()> {
     assert_eq!(state, ServerState::Paused);
 
     rig.control.run(Command::ClearFaults).await?;
-    rig.engine.pause_server(PauseServer { server: rig.server.clone(), paused: false }).await?;
+    rig.engine.pause_server(PauseServer { server: rig.server.clone(), paused: false, stop_runs: false }).await?;
     rig.control.until(|seen| seen.accepted(&request.id) == 1).await?;
     Ok(())
 }

@@ -83,7 +83,8 @@ async fn a_message_that_arrived_before_a_crash_is_not_sent_again_and_one_that_di
         for (id, body) in [("local-1", "It arrived."), ("local-2", "It did not.")] {
             let key = if id == "local-1" { key.clone() } else { None }.unwrap_or_else(|| format!("key of {id}"));
             let state = OutboxState::Sending;
-            store.put_outbox(OutboxMessage { session, id: id.into(), body: body.into(), key, at, state }).await?;
+            let (id, body, images) = (id.into(), body.into(), Vec::new());
+            store.put_outbox(OutboxMessage { session, id, body, images, key, at, state }).await?;
         }
         store.close().await?;
         rig.restart().await?;

@@ -141,6 +141,7 @@ async fn p46_headers_that_carry_secrets_are_refused_and_not_repeated() -> Result
             base_url: practice.base_url(),
             protocol: "managed".to_owned(),
             options: with(name),
+            stop_runs: false,
         };
         assert_eq!(engine.edit_server(edit).await.unwrap_err().code, ErrorCode::InvalidInput, "{name}");
         let probed = engine.probe_server(draft(&practice.base_url(), practice.token(), with(name))).await?;

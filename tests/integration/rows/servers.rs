@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use contract::{
-    command::{DefineOutcome, EditServer, NoArgs, PauseServer, ReorderServers, SendMessage, ServerRef, SessionRef},
+    command::{DefineOutcome, EditServer, NoArgs, PauseServer, RemoveServer, ReorderServers, SendMessage, SessionRef},
     connection::ConnectionState,
     error::ErrorCode,
     search::HistoryQuery,
@@ -36,6 +36,7 @@ fn edit(server: &Server, base_url: &str) -> EditServer {
         base_url: base_url.to_owned(),
         protocol: server.protocol.clone(),
         options: server.options.clone(),
+        stop_runs: false,
     }
 }
 
@@ -79,7 +80,7 @@ async fn a_removed_servers_history_stays_searchable_and_opens() -> Result<()> {
         .await?;
     view.until("the end of the turn", |view| view.header.row.state == SessionState::Idle).await?;
     let session = view.session();
-    rig.engine.remove_server(ServerRef { server: rig.server.clone() }).await?;
+    rig.engine.remove_server(RemoveServer { server: rig.server.clone(), stop_runs: false }).await?;
     view.until("a closed session", |view| view.header.closed == Some(ClosedReason::ServerRemoved)).await?;
     assert_eq!(servers(&rig.engine).await?, []);
     while !rig.engine.overview("main", NoArgs {}).await?.sessions.is_empty() {
@@ -114,7 +115,7 @@ async fn found(engine: &Engine, words: &str, session: SessionId) -> Result<()> {
 #[tokio::test]
 async fn a_paused_server_is_left_alone_and_a_resumed_one_is_taken_up_again() -> Result<()> {
     let (rig, _, mut view, request) = waiting_rig(Dialect::Claude).await?;
-    let pause = |paused| PauseServer { server: rig.server.clone(), paused };
+    let pause = |paused| PauseServer { server: rig.server.clone(), paused, stop_runs: false };
     let paused = rig.engine.pause_server(pause(true)).await?;
     assert_eq!((paused.paused, paused.state), (true, ServerState::Paused));
     view.until("a paused stream", |view| view.header.connection == ConnectionState::Paused).await?;
@@ -145,7 +146,7 @@ async fn a_token_for_this_session_only_is_missing_after_a_restart_and_stays_so_o
         feed.next().await.context("the feed ended")?;
     }
     for paused in [true, false] {
-        let server = second.pause_server(PauseServer { server: added.id.clone(), paused }).await?;
+        let server = second.pause_server(PauseServer { server: added.id.clone(), paused, stop_runs: false }).await?;
         assert_eq!(server.token, TokenState::Missing, "paused: {paused}");
     }
     Ok(())

@@ -6,16 +6,16 @@ use contract::{
     command::NoArgs,
     error::AppError,
     patch::Overview,
-    server::TokenState,
-    session::SessionState,
+    server::{ServerId, TokenState},
     settings::{AppFacts, KeyringState, Preferences, StartNotice},
 };
+use protocols::Family;
 use store::{Opened, Store};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Engine, EngineConfig, Inner};
-use crate::{MemoryCredentials, WindowFeed, hub::Hub, rows, session::Command};
+use crate::{MemoryCredentials, WindowFeed, hub::Hub, rows, server::floor::is_busy, session::Command};
 
 /// How often tasks that nobody needs are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
@@ -47,6 +47,14 @@ impl Engine {
     /// # Errors
     /// When the record cannot be opened (in use, too new, not writable).
     pub async fn start(config: EngineConfig) -> Result<Self, AppError> {
+        Self::start_speaking(config, protocols::families()).await
+    }
+
+    /// The same, with these protocols instead of all that this app ships.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn start_speaking(config: EngineConfig, families: Vec<Box<dyn Family>>) -> Result<Self, AppError> {
         let EngineConfig { data_dir, credentials, preferences, clock, version, os } = config;
         let now = clock.now();
         let path = data_dir.join("countersign.db");
@@ -72,6 +80,7 @@ impl Engine {
         let engine = Self {
             inner: Arc::new(Inner {
                 hub,
+                families,
                 session_only: MemoryCredentials::default(),
                 links: std::sync::Mutex::default(),
                 tasks: tokio::sync::Mutex::default(),
@@ -214,25 +223,19 @@ impl Engine {
     /// What closing the window would leave behind.
     #[must_use]
     pub fn live_sessions(&self) -> LiveSessions {
-        let hub = self.hub();
-        let servers = hub.servers();
-        let mut live = LiveSessions { count: 0, harmless: true };
-        for server in &servers {
-            let busy = hub
-                .rows_of(&server.id)
-                .into_iter()
-                .filter(|row| {
-                    row.live
-                        && matches!(
-                            row.state,
-                            SessionState::Running | SessionState::Waiting | SessionState::Rescheduling
-                        )
-                })
-                .count();
-            live.count += u32::try_from(busy).unwrap_or(u32::MAX);
-            live.harmless &= busy == 0 || server.capabilities.reattach;
-        }
-        live
+        let all = self.hub().servers().into_iter().map(|server| self.live_sessions_of(&server.id));
+        all.fold(LiveSessions { count: 0, harmless: true }, |all, one| LiveSessions {
+            count: all.count.saturating_add(one.count),
+            harmless: all.harmless && one.harmless,
+        })
+    }
+
+    /// What disconnecting from a server would leave behind.
+    #[must_use]
+    pub fn live_sessions_of(&self, server: &ServerId) -> LiveSessions {
+        let busy = self.hub().rows_of(server).into_iter().filter(|row| row.live && is_busy(&row.state)).count();
+        let reattach = self.hub().server(server).is_some_and(|server| server.capabilities.reattach);
+        LiveSessions { count: u32::try_from(busy).unwrap_or(u32::MAX), harmless: busy == 0 || reattach }
     }
 
     /// Whether a server's token is only in memory.

@@ -1,5 +1,6 @@
 //! The engine as the shell calls it: one method per command of the contract.
 
+mod beside;
 mod history;
 mod lifecycle;
 mod practice;
@@ -19,6 +20,7 @@ use contract::{
     server::ServerId,
     session::SessionId,
 };
+use protocols::Family;
 use store::PendingDecision;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +55,8 @@ pub struct Engine {
 
 struct Inner {
     hub: Arc<Hub>,
+    /// The protocols this app speaks.
+    families: Vec<Box<dyn Family>>,
     /// Tokens kept for this session only.
     session_only: MemoryCredentials,
     links: Mutex<HashMap<ServerId, Linked>>,

@@ -7,7 +7,7 @@ use contract::{
 };
 use store::StoredServer;
 
-use super::{Engine, not_found, servers::view};
+use super::{Engine, not_found};
 use crate::{Secret, server::poll::merged};
 
 impl Engine {
@@ -30,7 +30,7 @@ impl Engine {
             last_seen_at: known.and_then(|known| known.last_seen_at),
         };
         self.hub().store.put_server(stored.clone()).await?;
-        let mut server = view(&stored)?;
+        let mut server = self.view(&stored)?;
         // Its token is meant to live in memory: nothing to warn about.
         server.warnings.clear();
         self.hub().change_servers(|servers| match servers.iter_mut().find(|known| known.id == id) {
@@ -60,10 +60,16 @@ impl Engine {
             return Ok(found.id);
         }
         let link = self.link_now(server)?;
-        let ask = link.protocol.read_session(remote).ok_or_else(|| {
-            AppError::new(ErrorCode::Unsupported, "This server cannot be asked for a single session.")
-        })?;
-        let found = link.ask(ask).await?;
+        let found = match link.protocol.read_session(remote) {
+            Some(ask) => link.ask(ask).await?,
+            None => {
+                let ask = link.protocol.list_sessions(None).ok_or_else(|| {
+                    AppError::new(ErrorCode::Unsupported, "This server cannot be asked for its sessions.")
+                })?;
+                let page = link.ask(ask).await?;
+                page.rows.into_iter().find(|row| row.id == remote).ok_or_else(|| not_found("session"))?
+            }
+        };
         if found.id != remote {
             return Err(not_found("session"));
         }

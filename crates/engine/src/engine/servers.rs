@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contract::{
-    command::{EditServer, PauseServer, ReorderServers, ReplaceToken, ServerRef},
+    command::{EditServer, PauseServer, RemoveServer, ReorderServers, ReplaceToken, ServerRef},
     error::{AppError, ErrorCode},
     probe::{ProbeReport, ServerDraft},
     server::{Server, ServerFacts, ServerId, ServerOptions, ServerState, ServerWarning, TokenState},
 };
-use protocols::{Endpoint, Protocol};
+use protocols::{Endpoint, Family, Protocol};
 use sse::client::{Client, ClientOptions};
 use store::StoredServer;
 
@@ -17,7 +17,8 @@ use crate::{
     Secret, ids,
     server::{
         address::{is_plain_and_remote, name_of, read_address, written},
-        link::ServerLink,
+        floor::is_busy,
+        link::{Place, ServerLink},
         poll::Poll,
         probe,
     },
@@ -54,12 +55,49 @@ impl Engine {
 
     /// The protocol of a server that is not connected, to read its sessions' logs with.
     pub(super) async fn offline_protocol(&self, server: &ServerId) -> Result<Arc<dyn Protocol>, AppError> {
-        let stored = self.hub().store.servers().await?.into_iter().find(|stored| &stored.id == server);
-        match stored {
-            Some(stored) => protocol_of(&stored),
-            // Its log still reads as what it was; every protocol there is today is this one.
-            None => protocol_named("managed", "http://removed.invalid", ServerOptions::default()),
+        // A removed one, too: its log still reads as what it was.
+        let stored = self.hub().store.server(server.clone()).await?.ok_or_else(|| not_found("server"))?;
+        self.protocol_of(&stored)
+    }
+
+    fn family(&self, id: &str) -> Result<&dyn Family, AppError> {
+        let family = self.inner.families.iter().find(|family| family.id() == id);
+        family.map(AsRef::as_ref).ok_or_else(|| unspoken(id))
+    }
+
+    fn protocol_of(&self, stored: &StoredServer) -> Result<Arc<dyn Protocol>, AppError> {
+        let base = read_address(&stored.base_url)?;
+        Ok(self.family(&stored.protocol)?.speak(Endpoint { base, options: stored.options.clone() }))
+    }
+
+    /// A server as the page shows it, before it is contacted.
+    pub(super) fn view(&self, stored: &StoredServer) -> Result<Server, AppError> {
+        let mut warnings = Vec::new();
+        if read_address(&stored.base_url).is_ok_and(|url| is_plain_and_remote(&url)) {
+            warnings.push(ServerWarning::PlainHttp);
         }
+        if Self::token_warning(stored.token) {
+            warnings.push(ServerWarning::TokenNotStored);
+        }
+        Ok(Server {
+            id: stored.id.clone(),
+            name: stored.name.clone(),
+            base_url: stored.base_url.clone(),
+            protocol: stored.protocol.clone(),
+            options: stored.options.clone(),
+            token: stored.token,
+            paused: stored.paused,
+            practice: stored.practice,
+            state: match (stored.paused, stored.practice) {
+                (true, _) => ServerState::Paused,
+                (false, true) => ServerState::Off,
+                (false, false) => ServerState::Unknown,
+            },
+            capabilities: self.protocol_of(stored).map(|protocol| protocol.capabilities()).unwrap_or_default(),
+            warnings,
+            facts: ServerFacts::default(),
+            last_seen_at: stored.last_seen_at,
+        })
     }
 
     pub(super) async fn removed_name(&self, server: &ServerId) -> Result<String, AppError> {
@@ -71,7 +109,7 @@ impl Engine {
         let stored = self.hub().store.servers().await?;
         let mut views = Vec::with_capacity(stored.len());
         for server in &stored {
-            views.push(view(server)?);
+            views.push(self.view(server)?);
         }
         self.hub().change_servers(|servers| *servers = views);
         for server in stored {
@@ -108,7 +146,7 @@ impl Engine {
 
     /// Connects to a server: its list is followed, its sessions may open streams.
     pub(super) async fn connect(&self, stored: &StoredServer, token: Option<Secret>) {
-        let protocol = match protocol_of(stored) {
+        let protocol = match self.protocol_of(stored) {
             Ok(protocol) => protocol,
             Err(error) => {
                 tracing::error!(server_id = stored.id.0, code = ?error.code, "the server cannot be spoken to");
@@ -122,6 +160,7 @@ impl Engine {
             Arc::clone(self.hub()),
             stored.id.clone(),
             stored.name.clone(),
+            Place { base_url: stored.base_url.clone(), protocol: stored.protocol.clone() },
             protocol,
             client,
             cap,
@@ -130,6 +169,7 @@ impl Engine {
         let linked = Linked { link: Arc::clone(&link), cancel: self.inner.cancel.child_token() };
         let poll = Poll { engine: self.clone(), link: Arc::clone(&link), cancel: linked.cancel.clone() };
         let old = self.locked(&self.inner.links).insert(stored.id.clone(), linked);
+        let same_server = old.as_ref().is_some_and(|old| old.link.place == link.place);
         if let Some(old) = old {
             old.link.retire();
             old.cancel.cancel();
@@ -139,7 +179,7 @@ impl Engine {
             view.capabilities = link.protocol.capabilities();
         });
         tokio::spawn(poll.run());
-        self.relink_sessions(&stored.id, Some(link)).await;
+        self.relink_sessions(&stored.id, Some(link), same_server).await;
         self.wake_unsettled(&stored.id).await;
     }
 
@@ -151,14 +191,14 @@ impl Engine {
             old.cancel.cancel();
         }
         self.hub().change_server(server, |view| view.state = state);
-        self.relink_sessions(server, None).await;
+        self.relink_sessions(server, None, false).await;
     }
 
-    async fn relink_sessions(&self, server: &ServerId, link: Option<Arc<ServerLink>>) {
+    async fn relink_sessions(&self, server: &ServerId, link: Option<Arc<ServerLink>>, same_server: bool) {
         for row in self.hub().rows_of(server) {
             if let Some(task) = self.running_session(row.id).await {
                 // The task has ended when it cannot be told.
-                let _ = task.tell(Command::Relink { link: link.clone() }).await;
+                let _ = task.tell(Command::Relink { link: link.clone(), same_server }).await;
             }
         }
     }
@@ -173,8 +213,8 @@ impl Engine {
         };
         for session in sessions {
             let pending = self.locked(&self.inner.pending).contains_key(&session.id);
-            if (pending || unsent.contains(&session.id) || session.record.waiting > 0) && session.record.ended.is_none()
-            {
+            let left = unsent.contains(&session.id) || session.record.waiting > 0 || is_busy(&session.record.state);
+            if (pending || left) && session.record.ended.is_none() {
                 // A wake does nothing to a fresh task but make it look at what it has.
                 if let Err(error) = self.tell_session(session.id, Command::Wake).await {
                     tracing::warn!(session_id = session.id.0, code = ?error.code, "the session could not be taken up");
@@ -192,7 +232,7 @@ impl Engine {
         if let Err(error) = check_options(&draft.options) {
             return Ok(ProbeReport { steps: Vec::new(), found: None, error: Some(error) });
         }
-        Ok(probe::probe(&draft).await)
+        Ok(probe::probe(&draft, &self.inner.families).await)
     }
 
     /// Saves a server and connects.
@@ -201,7 +241,7 @@ impl Engine {
     /// What the probe or the keyring refused. Nothing is saved then.
     pub async fn add_server(&self, draft: ServerDraft) -> Result<Server, AppError> {
         check_options(&draft.options)?;
-        let report = probe::probe(&draft).await;
+        let report = probe::probe(&draft, &self.inner.families).await;
         let found = match (report.found, report.error) {
             (Some(found), _) => found,
             (None, error) => {
@@ -226,7 +266,7 @@ impl Engine {
             token: state,
             last_seen_at: None,
         };
-        let mut server = view(&stored)?;
+        let mut server = self.view(&stored)?;
         if found.unauthenticated {
             server.warnings.push(ServerWarning::Unauthenticated);
         }
@@ -275,7 +315,7 @@ impl Engine {
 
     /// Saves a changed server, shows it and connects anew.
     async fn save_and_connect(&self, stored: StoredServer, token: Option<Secret>) -> Result<Server, AppError> {
-        let server = view(&stored)?;
+        let server = self.view(&stored)?;
         self.hub().store.put_server(stored.clone()).await?;
         let id = stored.id.clone();
         self.hub().change_server(&id, |view| {
@@ -302,7 +342,8 @@ impl Engine {
     /// another origin it is forgotten.
     ///
     /// # Errors
-    /// When the address or an option cannot be used.
+    /// When the address or an option cannot be used; `StopsRuns` where the server would be another one and the person
+    /// has not agreed to that.
     pub async fn edit_server(&self, edit: EditServer) -> Result<Server, AppError> {
         check_options(&edit.options)?;
         let mut stored = self.stored(&edit.server).await?;
@@ -316,11 +357,11 @@ impl Engine {
                 "This address is plain http: the token and everything else could be read on the way.",
             ));
         }
-        if protocols::family(&edit.protocol).is_none() {
-            return Err(unspoken(&edit.protocol));
-        }
-        stored.protocol = edit.protocol;
+        self.family(&edit.protocol)?;
         let moved = read_address(&stored.base_url).map_or(true, |old| old.origin() != base.origin());
+        if written(&base) != stored.base_url || edit.protocol != stored.protocol {
+            self.agree_to_stop_runs(&stored.id, edit.stop_runs)?;
+        }
         let token = if moved {
             self.forget_token(&stored.id).await;
             stored.token = if stored.token == TokenState::None { TokenState::None } else { TokenState::Missing };
@@ -332,6 +373,7 @@ impl Engine {
             edit.name.trim().clone_into(&mut stored.name);
         }
         stored.base_url = written(&base);
+        stored.protocol = edit.protocol;
         stored.options = edit.options;
         self.save_and_connect(stored, token).await
     }
@@ -353,9 +395,12 @@ impl Engine {
     /// Pauses or resumes a server.
     ///
     /// # Errors
-    /// `NotFound`, or a failing store.
+    /// `StopsRuns` without the person's yes to that; `NotFound`, or a failing store.
     pub async fn pause_server(&self, pause: PauseServer) -> Result<Server, AppError> {
         let mut stored = self.stored(&pause.server).await?;
+        if pause.paused {
+            self.agree_to_stop_runs(&stored.id, pause.stop_runs)?;
+        }
         stored.paused = pause.paused;
         let token = if pause.paused { None } else { self.token_now(&stored).await };
         self.save_and_connect(stored, token).await
@@ -366,6 +411,18 @@ impl Engine {
             return self.locked(&self.inner.practice).clone();
         }
         self.read_token(stored).await
+    }
+
+    /// What stops runs that cannot be left is done only when the person agreed.
+    fn agree_to_stop_runs(&self, server: &ServerId, agreed: bool) -> Result<(), AppError> {
+        let runs = self.live_sessions_of(server);
+        if agreed || runs.harmless {
+            return Ok(());
+        }
+        Err(AppError::new(
+            ErrorCode::StopsRuns,
+            format!("This stops {} that cannot be left. Nothing was changed.", counted(runs.count)),
+        ))
     }
 
     /// Puts the servers in this order.
@@ -383,9 +440,10 @@ impl Engine {
     /// Removes a server and its token; its history stays.
     ///
     /// # Errors
-    /// A failing store.
-    pub async fn remove_server(&self, which: ServerRef) -> Result<(), AppError> {
+    /// `StopsRuns` without the person's yes to that; a failing store.
+    pub async fn remove_server(&self, which: RemoveServer) -> Result<(), AppError> {
         let stored = self.stored(&which.server).await?;
+        self.agree_to_stop_runs(&stored.id, which.stop_runs)?;
         self.disconnect(&stored.id, ServerState::Paused).await;
         if !stored.practice {
             self.forget_token(&stored.id).await;
@@ -415,9 +473,8 @@ impl Engine {
     }
 }
 
-fn protocol_named(id: &str, base: &str, options: ServerOptions) -> Result<Arc<dyn Protocol>, AppError> {
-    let family = protocols::family(id).ok_or_else(|| unspoken(id))?;
-    Ok(family.speak(Endpoint { base: read_address(base)?, options }))
+fn counted(runs: u32) -> String {
+    if runs == 1 { "a run".to_owned() } else { format!("{runs} runs") }
 }
 
 fn unspoken(protocol: &str) -> AppError {
@@ -425,40 +482,6 @@ fn unspoken(protocol: &str) -> AppError {
         ErrorCode::Unsupported,
         format!("This version of the app does not speak the protocol \"{protocol}\"."),
     )
-}
-
-fn protocol_of(stored: &StoredServer) -> Result<Arc<dyn Protocol>, AppError> {
-    protocol_named(&stored.protocol, &stored.base_url, stored.options.clone())
-}
-
-/// A server as the page shows it, before it is contacted.
-pub(super) fn view(stored: &StoredServer) -> Result<Server, AppError> {
-    let mut warnings = Vec::new();
-    if read_address(&stored.base_url).is_ok_and(|url| is_plain_and_remote(&url)) {
-        warnings.push(ServerWarning::PlainHttp);
-    }
-    if Engine::token_warning(stored.token) {
-        warnings.push(ServerWarning::TokenNotStored);
-    }
-    Ok(Server {
-        id: stored.id.clone(),
-        name: stored.name.clone(),
-        base_url: stored.base_url.clone(),
-        protocol: stored.protocol.clone(),
-        options: stored.options.clone(),
-        token: stored.token,
-        paused: stored.paused,
-        practice: stored.practice,
-        state: match (stored.paused, stored.practice) {
-            (true, _) => ServerState::Paused,
-            (false, true) => ServerState::Off,
-            (false, false) => ServerState::Unknown,
-        },
-        capabilities: protocol_of(stored).map(|protocol| protocol.capabilities()).unwrap_or_default(),
-        warnings,
-        facts: ServerFacts::default(),
-        last_seen_at: stored.last_seen_at,
-    })
 }
 
 fn check_options(options: &ServerOptions) -> Result<(), AppError> {

@@ -64,7 +64,8 @@ impl Engine {
             environment: create.environment,
             title: create.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty()),
         };
-        let remote = link.ask(link.protocol.create_session(&new, &ids::random()).ok_or_else(unsupported)?).await?;
+        let ask = link.protocol.create_session(&new, &ids::random()).ok_or_else(unsupported)?;
+        let remote = link.ask_alone(ask).await?;
         let session = self.keep_session(&link, &remote).await?;
         if !create.message.trim().is_empty() {
             self.send_message(SendMessage { session, text: create.message, images: Vec::new() }).await?;
@@ -117,7 +118,15 @@ impl Engine {
     /// # Errors
     /// When nothing can be sent to the session.
     pub async fn send_message(&self, send: SendMessage) -> Result<(), AppError> {
-        self.ask_session(send.session, |reply| Command::Message { text: send.text, reply }).await
+        crate::images::check(&send.images)?;
+        if !send.images.is_empty() {
+            let record = self.hub().store.session(send.session).await?.ok_or_else(|| not_found("session"))?.record;
+            if !self.link_now(&record.server)?.protocol.capabilities().images {
+                return Err(AppError::new(ErrorCode::Unsupported, "This server takes no images. Send the text alone."));
+            }
+        }
+        let SendMessage { session, text, images } = send;
+        self.ask_session(session, |reply| Command::Message { text, images, reply }).await
     }
 
     /// Forgets or releases a queued message.
@@ -175,7 +184,7 @@ impl Engine {
         let record = self.hub().store.session(session).await?.ok_or_else(|| not_found("session"))?.record;
         let link = self.link_now(&record.server)?;
         let ask = ask(link.protocol.as_ref(), &record.remote_id).ok_or_else(unsupported)?;
-        link.ask(ask).await?;
+        link.ask_at(&record.remote_id, ask).await?;
         Ok(())
     }
 

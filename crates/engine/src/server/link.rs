@@ -15,12 +15,16 @@ use contract::{
     server::{ServerId, ServerState},
 };
 use protocols::{Ask, Protocol, Repeat};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
+use super::floor::is_busy;
 use crate::{Secret, hub::Hub};
 
 /// Tries of a request that may be repeated freely.
 const TRIES: u32 = 3;
+
+/// How long a model may take with what is asked beside a run.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The way to one server.
 pub struct ServerLink {
@@ -28,6 +32,8 @@ pub struct ServerLink {
     pub id: ServerId,
     /// Its name, for cards.
     pub name: String,
+    /// Where it is.
+    pub place: Place,
     /// How it is spoken to.
     pub protocol: Arc<dyn Protocol>,
     /// Sends requests.
@@ -36,9 +42,22 @@ pub struct ServerLink {
     pub event_cap: usize,
     /// Asks for the list of sessions to be read now.
     pub look: Notify,
+    /// Held by whoever asks something of the server's current session.
+    pub(super) floor: Arc<Mutex<()>>,
+    /// Sends what a model takes its time with.
+    patient: sse::client::Client,
     token: RwLock<Option<Secret>>,
     retired: AtomicBool,
     hub: Arc<Hub>,
+}
+
+/// Where a server is: links to the same place reach the same server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its address.
+    pub base_url: String,
+    /// The protocol it speaks there.
+    pub protocol: String,
 }
 
 /// A request that failed.
@@ -64,13 +83,17 @@ impl ServerLink {
         hub: Arc<Hub>,
         id: ServerId,
         name: String,
+        place: Place,
         protocol: Arc<dyn Protocol>,
         client: sse::client::Client,
         event_cap: usize,
         token: Option<Secret>,
     ) -> Self {
         let (look, token) = (Notify::new(), RwLock::new(token));
-        Self { id, name, protocol, client, event_cap, look, token, retired: AtomicBool::new(false), hub }
+        let (floor, retired) = (Arc::default(), AtomicBool::new(false));
+        let options = sse::client::ClientOptions { total: PATIENCE, body_cap: event_cap, ..Default::default() };
+        let patient = sse::client::Client::new(options);
+        Self { id, name, place, protocol, client, event_cap, look, floor, patient, token, retired, hub }
     }
 
     /// Adds the token to a request.
@@ -86,6 +109,11 @@ impl ServerLink {
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
         *self.token.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether another link has taken over.
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
     }
 
     /// Sends a request and reads its answer. What may be repeated freely is tried again when the server fails.
@@ -112,13 +140,25 @@ impl ServerLink {
     /// # Errors
     /// As [`ServerLink::ask`].
     pub async fn once<T>(&self, ask: &Ask<T>) -> Result<T, AskError> {
-        if self.retired.load(Ordering::Relaxed) {
+        self.send(&self.client, ask).await
+    }
+
+    /// Sends a request once, and waits for its answer as long as a model may take.
+    ///
+    /// # Errors
+    /// As [`ServerLink::ask`].
+    pub(super) async fn patiently<T>(&self, ask: &Ask<T>) -> Result<T, AskError> {
+        self.send(&self.patient, ask).await
+    }
+
+    async fn send<T>(&self, client: &sse::client::Client, ask: &Ask<T>) -> Result<T, AskError> {
+        if self.is_retired() {
             let error = AppError::retryable(ErrorCode::ServerPaused, "This server is paused or off. Nothing was sent.");
             return Err(AskError { error, uncertain: false, layer: None });
         }
         let mut request = ask.request.clone();
         self.authorize(&mut request);
-        let response = match self.client.send(request).await {
+        let response = match client.send(request).await {
             Ok(response) => response,
             Err(error) => {
                 let uncertain = error.may_have_arrived();
@@ -144,8 +184,13 @@ impl ServerLink {
         }
     }
 
+    /// Whether something runs or waits in a session, as far as is known here.
+    pub(super) fn runs(&self, remote: &str) -> bool {
+        self.hub.rows_of(&self.id).iter().any(|row| row.remote_id == remote && is_busy(&row.state))
+    }
+
     fn seen(&self) {
-        if self.retired.load(Ordering::Relaxed) {
+        if self.is_retired() {
             return;
         }
         let now = self.hub.now();
@@ -162,7 +207,7 @@ impl ServerLink {
 
     /// The server's state, as long as this is its link.
     pub fn state(&self, state: ServerState) {
-        if self.retired.load(Ordering::Relaxed) {
+        if self.is_retired() {
             return;
         }
         self.hub.change_server(&self.id, |server| server.state = state);

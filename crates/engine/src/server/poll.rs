@@ -13,7 +13,11 @@ use store::{SessionRecord, StoreError, StoredSession};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{AskError, ServerLink};
+use super::{
+    facts,
+    floor::is_busy,
+    link::{AskError, ServerLink},
+};
 use crate::{engine::Engine, rows, session::Command};
 
 /// How often the list is read.
@@ -53,6 +57,10 @@ impl Poll {
                 () = self.cancel.cancelled() => return,
                 list = self.list(whole, &mut listed) => list,
             };
+            // A server that cannot be reached has nothing to say of itself either.
+            if whole && list.as_ref().map_or_else(|failed| failed.layer.is_none(), |()| true) {
+                self.facts().await;
+            }
             let pause = match list {
                 Ok(()) => {
                     failures = 0;
@@ -71,6 +79,17 @@ impl Poll {
                 () = self.cancel.cancelled() => return,
                 () = self.link.look.notified() => {}
                 () = tokio::time::sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
+            }
+        }
+    }
+
+    /// What the server says of itself: shown beside everything else, so that a failure is no news of the list.
+    async fn facts(&self) {
+        let read = facts::read(&self.link, self.engine.hub());
+        tokio::select! {
+            () = self.cancel.cancelled() => {}
+            read = read => if let Err(failed) = read {
+                tracing::info!(server_id = self.link.id.0, code = ?failed.error.code, "the server's facts could not be read");
             }
         }
     }
@@ -160,10 +179,9 @@ impl Poll {
                 hub.remove_row(id);
             }
             let stale = record.synced_updated_at.is_none() || record.synced_updated_at < record.updated_at;
-            let busy = matches!(
-                remote.state,
-                SessionState::Running | SessionState::Waiting | SessionState::Rescheduling | SessionState::Stopping
-            );
+            let busy = is_busy(&remote.state);
+            // Reading a session of a server that has one current session at a time would move it there.
+            let stale = stale && !self.link.protocol.capabilities().one_current;
             // What runs is watched. What is idle and has news is read a few at a time.
             if busy || (stale && !remote.archived && to_read > 0) {
                 to_read -= usize::from(!busy);
@@ -198,6 +216,7 @@ pub fn merged(known: Option<&SessionRecord>, remote: &RemoteSession, link: &Serv
         synced_updated_at: None,
         archived: false,
         ended: None,
+        run_options: None,
     });
     record.title = remote.title.clone().or(record.title);
     record.agent = remote.agent.clone().or(record.agent);

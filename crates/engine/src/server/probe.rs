@@ -10,7 +10,7 @@ use contract::{
     error::{AppError, ErrorCode},
     probe::{ProbeFound, ProbeLayer, ProbeOutcome, ProbeReport, ProbeStep, ServerDraft},
 };
-use protocols::{Probe, Recognition, Refusal};
+use protocols::{Family, Probe, Recognition, Refusal};
 use sse::client::{Client, ClientOptions, SendError};
 
 use super::{
@@ -23,9 +23,9 @@ use crate::Secret;
 pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Tries an address.
-pub async fn probe(draft: &ServerDraft) -> ProbeReport {
+pub async fn probe(draft: &ServerDraft, families: &[Box<dyn Family>]) -> ProbeReport {
     let mut report = ProbeReport { steps: Vec::new(), found: None, error: None };
-    if tokio::time::timeout(PROBE_LIMIT, run(draft, &mut report)).await.is_err() {
+    if tokio::time::timeout(PROBE_LIMIT, run(draft, families, &mut report)).await.is_err() {
         let error = AppError::retryable(ErrorCode::Unreachable, "The server did not answer within 10 seconds.");
         fail(&mut report, ProbeLayer::Answer, None, error);
     }
@@ -45,7 +45,7 @@ fn fail(report: &mut ProbeReport, layer: ProbeLayer, status: Option<u16>, error:
     report.error = Some(error);
 }
 
-async fn run(draft: &ServerDraft, report: &mut ProbeReport) {
+async fn run(draft: &ServerDraft, families: &[Box<dyn Family>], report: &mut ProbeReport) {
     let base = match read_address(&draft.base_url) {
         Ok(base) => base,
         Err(error) => return fail(report, ProbeLayer::Url, None, error),
@@ -70,7 +70,7 @@ async fn run(draft: &ServerDraft, report: &mut ProbeReport) {
             best = Some((rank, status, error, layer));
         }
     };
-    for family in protocols::families() {
+    for family in families {
         if draft.protocol.as_deref().is_some_and(|wanted| wanted != family.id()) {
             continue;
         }

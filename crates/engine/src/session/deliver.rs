@@ -55,6 +55,8 @@ pub(super) struct InFlight {
     attempt: u32,
     /// A request is under way.
     posting: bool,
+    /// An answer was lost: the server may have it since then.
+    may_be_there: bool,
     /// The server's truth must be read before anything more is done.
     check: Option<Check>,
     /// What was decided on is not what stands there now.
@@ -74,6 +76,7 @@ impl InFlight {
             at: left.at,
             attempt: 0,
             posting: false,
+            may_be_there: true,
             check: Some(Check { refusal: None, since: 0 }),
             changed: false,
             retry_at: None,
@@ -117,6 +120,23 @@ impl SessionTask {
             }
         };
         let (request, choice) = checked;
+        match self.write_decision(&request, choice, decision, DecidedBy::You).await {
+            Ok(shown) => answer(reply, Ok(shown)),
+            Err(StoreError::AlreadyDecided { .. }) => answer(reply, Err(settled_already())),
+            // Not written down: not sent.
+            Err(error) => answer(reply, Err(error.into())),
+        }
+        Ok(())
+    }
+
+    /// Writes a decision down, and sends it. Gives the request as it is shown then.
+    pub(super) async fn write_decision(
+        &mut self,
+        request: &Request,
+        choice: ChoiceKind,
+        decision: Decision,
+        by: DecidedBy,
+    ) -> Result<Request, StoreError> {
         let kept = Kept { kind: request.kind, choice, decision };
         let at = self.now();
         let key = ids::random();
@@ -124,10 +144,10 @@ impl SessionTask {
             session: self.id,
             request: request.id.clone(),
             at,
-            by: DecidedBy::You,
+            by,
             choice,
             tool: request.tool.clone(),
-            subject: subject(&request),
+            subject: subject(request),
             reason: kept.decision.reason.clone(),
             digest: request.digest.clone(),
             waited_ms: u64::try_from(at - request.asked_at).unwrap_or(0),
@@ -136,18 +156,7 @@ impl SessionTask {
             key: key.clone(),
             fate: Fate::Sending,
         };
-        let number = match self.hub.store.record_decision(new).await {
-            Ok(number) => number,
-            Err(StoreError::AlreadyDecided { .. }) => {
-                answer(reply, Err(settled_already()));
-                return Ok(());
-            }
-            Err(error) => {
-                // Not written down: not sent.
-                answer(reply, Err(error.into()));
-                return Ok(());
-            }
-        };
+        let number = self.hub.store.record_decision(new).await?;
         let flight = InFlight {
             number,
             key,
@@ -156,6 +165,7 @@ impl SessionTask {
             at,
             attempt: 0,
             posting: false,
+            may_be_there: false,
             check: None,
             changed: false,
             retry_at: None,
@@ -165,9 +175,7 @@ impl SessionTask {
         self.fold.reducer.decided(&request.id, ours, 1);
         self.show_decision(number).await?;
         self.post_decision(&request.id);
-        let shown = self.fold.reducer.requests.get(&request.id).cloned().unwrap_or(request);
-        answer(reply, Ok(shown));
-        Ok(())
+        Ok(self.fold.reducer.requests.get(&request.id).unwrap_or(request).clone())
     }
 
     fn check_decision(&self, decision: &Decision) -> Result<(Request, ChoiceKind), AppError> {
@@ -247,9 +255,9 @@ impl SessionTask {
         let attempt = flight.attempt;
         self.fold.reducer.decided(request, ours, attempt);
         let news = self.news.clone();
-        let request = request.to_owned();
+        let (request, remote) = (request.to_owned(), self.record.remote_id.clone());
         tokio::spawn(async move {
-            let result = link.once(&ask).await;
+            let result = link.once_at(&remote, &ask).await;
             // The session's task may have ended; the ledger still knows that this is not settled.
             let _ = news.send(News::Delivered { request, result }).await;
         });
@@ -263,7 +271,10 @@ impl SessionTask {
         match result {
             Ok(sent) => {
                 self.take_echoes(sent.echoes).await?;
-                self.settle(request, Fate::Accepted).await
+                // Too late after an answer was lost: that one may have been what settled it.
+                let ours = self.in_flight.get(request).is_some_and(|flight| flight.may_be_there);
+                let fate = if sent.too_late && !ours { Fate::Superseded } else { Fate::Accepted };
+                self.settle(request, fate).await
             }
             Err(failed) => self.delivery_failed(request, failed).await,
         }
@@ -273,6 +284,7 @@ impl SessionTask {
         let repeat = self.decision_repeat(request);
         let since = self.history.next_reading();
         let Some(flight) = self.in_flight.get_mut(request) else { return Ok(()) };
+        flight.may_be_there |= failed.uncertain;
         tracing::info!(session_id = self.id.0, code = ?failed.error.code, attempt = flight.attempt, "decision not settled");
         let pause =
             Duration::from_millis(500).saturating_mul(2u32.saturating_pow(flight.attempt.min(8))).min(LONGEST_PAUSE);
@@ -402,7 +414,7 @@ impl SessionTask {
         let rows = self.hub.store.decisions(Some(self.id), ALL_ROWS).await?;
         let mut ours = HashMap::new();
         // Newest first: an answer that was refused and given again counts by its last try.
-        for row in rows.into_iter().filter(|row| row.by == DecidedBy::You) {
+        for row in rows.into_iter().filter(|row| matches!(row.by, DecidedBy::You | DecidedBy::Stop)) {
             ours.entry(row.request).or_insert(Ours {
                 choice: row.choice,
                 fate: row.fate,

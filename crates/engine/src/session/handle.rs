@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use contract::{
+    command::SentImage,
     error::AppError,
     patch::{ItemPage, PayloadChunk, Snapshot},
     request::{Decision, Request},
-    session::SessionId,
+    session::{ContextMeter, RunOptions, SessionId},
 };
 use protocols::{Outgoing, RemoteSession};
 use tokio::sync::{mpsc, oneshot};
@@ -56,6 +57,8 @@ pub enum Command {
     Message {
         /// Its text.
         text: String,
+        /// Images that go with it.
+        images: Vec<SentImage>,
         /// It is written down (sent or queued).
         reply: Reply<()>,
     },
@@ -72,6 +75,25 @@ pub enum Command {
     Stop {
         /// The server was asked.
         reply: Reply<()>,
+    },
+    /// Takes up a run that ended early.
+    Resume {
+        /// The run has begun, or there is nothing to take up.
+        reply: Reply<()>,
+    },
+    /// How the next runs are asked for.
+    RunOptions {
+        /// The options.
+        options: RunOptions,
+        /// They are written down.
+        reply: Reply<()>,
+    },
+    /// Something was done to the session beside its transcript: what it made of that is read.
+    Look,
+    /// How full the context is, as the server said beside the stream.
+    Context {
+        /// The meter.
+        context: ContextMeter,
     },
     /// Sends a goal.
     Outcome {
@@ -105,6 +127,8 @@ pub enum Command {
     Relink {
         /// The link; `None` = the server is paused, off or removed.
         link: Option<Arc<ServerLink>>,
+        /// It is the same server in another way (another token, name or option): what streams from it goes on.
+        same_server: bool,
     },
     /// The server was removed here: only its history is kept.
     ServerRemoved,

@@ -91,6 +91,17 @@ impl History {
         self.generation + 1
     }
 
+    /// A look beside the stream counts as a reading for what waits for one.
+    pub(super) fn begin_beside(&mut self) -> u64 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// The whole history came in one answer.
+    pub(super) fn beside_done(&mut self) {
+        self.complete = true;
+    }
+
     /// Gives a reading up: its link says nothing any more. Gives whether there was one.
     pub(super) fn abandon(&mut self) -> bool {
         self.reading.take().is_some()
@@ -128,6 +139,8 @@ impl SessionTask {
             return;
         }
         if link.protocol.history(&self.record.remote_id, None).is_none() {
+            self.beside.owe_history();
+            self.look();
             return;
         }
         self.history.generation += 1;

@@ -2,11 +2,11 @@
 
 use contract::{
     Millis,
-    request::{ChoiceKind, DecidedBy, Fate},
+    request::{ChoiceKind, DecidedBy, Fate, RequestKind},
     session::StopReason,
     wire::{Cursor, Frame, FrameKind, LoggedFrame, Origin},
 };
-use protocols::Parsed;
+use protocols::{Parsed, SessionCodec};
 use store::{Appended, CursorMove, NewDecision, Outcome, StoreError};
 use tokio::{
     task::JoinHandle,
@@ -34,11 +34,54 @@ pub(super) struct Taken {
 }
 
 /// Frames that were read and not committed.
-struct Prepared {
+pub(super) struct Prepared {
     logged: Vec<LoggedFrame>,
     parsed: Vec<Option<Parsed>>,
     cursor: CursorMove,
     terminal: bool,
+}
+
+impl Prepared {
+    /// Nothing yet, in the memory of a batch that is done with.
+    pub(super) fn within(Room { logged, parsed }: Room) -> Self {
+        Self { logged, parsed, cursor: CursorMove::Keep, terminal: false }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.logged.len()
+    }
+
+    pub(super) fn add(&mut self, codec: &dyn SessionCodec, frame: Frame, origin: Origin, position: i64, at: Millis) {
+        let mut read = codec.parse(&frame);
+        self.terminal |= read.terminal;
+        // Only what the stream itself sent, and only what it will not send again, moves the cursor.
+        if origin == Origin::Stream && read.kind == FrameKind::Buffered {
+            match frame.id.as_deref() {
+                Some("") => self.cursor = CursorMove::Clear,
+                Some(id) => match &mut self.cursor {
+                    CursorMove::To(to) => id.clone_into(&mut to.0),
+                    CursorMove::Keep | CursorMove::Clear => self.cursor = CursorMove::To(Cursor(id.to_owned())),
+                },
+                None => {}
+            }
+        }
+        self.logged.push(LoggedFrame {
+            frame,
+            origin,
+            kind: read.kind,
+            identity: read.identity.take(),
+            position,
+            received_at: at,
+        });
+        self.parsed.push(Some(read));
+    }
+}
+
+/// The memory of a batch, to be used for another: under a flood each is some hundred kilobytes.
+#[derive(Default)]
+pub(super) struct Room {
+    logged: Vec<LoggedFrame>,
+    parsed: Vec<Option<Parsed>>,
 }
 
 /// Frames on their way into the log: nothing of them is shown before `appended` says that they are there.
@@ -70,56 +113,19 @@ impl SessionTask {
         at: Millis,
         first: i64,
     ) -> Result<Taken, StoreError> {
-        let prepared = self.prepare(frames.into_iter().map(|frame| (frame, at)), origin, first);
+        let mut prepared = Prepared::within(Room::default());
+        for (frame, position) in frames.into_iter().zip(first..) {
+            prepared.add(self.fold.codec.as_ref(), frame, origin, position, at);
+        }
         self.commit(prepared).await
     }
 
-    /// Takes live frames in as [`Self::take_frames`] does, each with the time it came at, but only begins their
-    /// commit.
-    pub(super) fn begin_frames(&mut self, frames: Vec<(Frame, Millis)>) -> Committing {
-        let first = self.position;
-        self.position += i64::try_from(frames.len()).unwrap_or(i64::MAX);
-        let Prepared { logged, parsed, cursor, terminal } = self.prepare(frames.into_iter(), Origin::Stream, first);
+    /// Begins the commit of live frames that were read.
+    pub(super) fn begin(&mut self, prepared: Prepared) -> Committing {
+        let Prepared { logged, parsed, cursor, terminal } = prepared;
         let (store, id, to) = (self.hub.store.clone(), self.id, cursor.clone());
         let appended = tokio::spawn(async move { store.append(id, logged, to).await });
         Committing { appended, parsed, cursor, terminal }
-    }
-
-    fn prepare(
-        &mut self,
-        frames: impl ExactSizeIterator<Item = (Frame, Millis)>,
-        origin: Origin,
-        first: i64,
-    ) -> Prepared {
-        let mut terminal = false;
-        let mut cursor = CursorMove::Keep;
-        let mut logged = Vec::with_capacity(frames.len());
-        let mut parsed = Vec::with_capacity(frames.len());
-        for ((frame, received_at), position) in frames.zip(first..) {
-            let mut read = self.fold.codec.parse(&frame);
-            terminal |= read.terminal;
-            // Only what the stream itself sent, and only what it will not send again, moves the cursor.
-            if origin == Origin::Stream && read.kind == FrameKind::Buffered {
-                match frame.id.as_deref() {
-                    Some("") => cursor = CursorMove::Clear,
-                    Some(id) => match &mut cursor {
-                        CursorMove::To(to) => id.clone_into(&mut to.0),
-                        CursorMove::Keep | CursorMove::Clear => cursor = CursorMove::To(Cursor(id.to_owned())),
-                    },
-                    None => {}
-                }
-            }
-            logged.push(LoggedFrame {
-                frame,
-                origin,
-                kind: read.kind,
-                identity: read.identity.take(),
-                position,
-                received_at,
-            });
-            parsed.push(Some(read));
-        }
-        Prepared { logged, parsed, cursor, terminal }
     }
 
     /// Writes down something of our own, and shows it.
@@ -153,17 +159,17 @@ impl SessionTask {
     async fn commit(&mut self, prepared: Prepared) -> Result<Taken, StoreError> {
         let Prepared { logged, parsed, cursor, terminal } = prepared;
         let appended = self.hub.store.append(self.id, logged, cursor.clone()).await?;
-        self.committed(appended, parsed, cursor, terminal).await
+        self.committed(appended, parsed, cursor, terminal).await.map(|(taken, _)| taken)
     }
 
-    /// Takes in what was committed.
+    /// Takes in what was committed; gives its memory back.
     pub(super) async fn committed(
         &mut self,
         appended: Appended,
-        parsed: Vec<Option<Parsed>>,
+        mut parsed: Vec<Option<Parsed>>,
         cursor: CursorMove,
         terminal: bool,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<(Taken, Room), StoreError> {
         let mut taken = Taken { terminal, ..Taken::default() };
         self.log_seq = self.log_seq.max(appended.log_seq);
         let cursor = match cursor {
@@ -176,7 +182,8 @@ impl SessionTask {
             self.fold.reducer.touch_header_soon();
         }
         self.stream.committed(self.cursor.clone());
-        for ((frame, parsed), outcome) in appended.frames.iter().zip(parsed).zip(appended.outcomes) {
+        let Appended { frames: mut logged, outcomes, .. } = appended;
+        for ((frame, parsed), outcome) in logged.iter().zip(parsed.drain(..)).zip(outcomes) {
             let buffered = frame.kind == FrameKind::Buffered;
             match outcome {
                 Outcome::Same => {
@@ -188,8 +195,9 @@ impl SessionTask {
             }
             self.fold.take(frame, parsed);
         }
+        logged.clear();
         self.take_effects().await?;
-        Ok(taken)
+        Ok((taken, Room { logged, parsed }))
     }
 
     /// Does what the reducer asks for.
@@ -199,7 +207,11 @@ impl SessionTask {
         self.save_all |= rearranged;
         self.record_elsewhere(elsewhere).await?;
         self.settle_seen().await?;
+        self.look_at_new_requests();
+        self.refuse_waiting().await?;
         for (local, _) in arrived {
+            self.steered.remove(&local);
+            self.uncertain.remove(&local);
             self.outbox.retain(|message| message.id != local);
             self.hub.store.remove_outbox(self.id, local).await?;
         }
@@ -239,8 +251,8 @@ impl SessionTask {
                 session: self.id,
                 request: done.request.clone(),
                 at: done.at,
-                by: DecidedBy::Elsewhere,
-                choice: done.choice.unwrap_or(ChoiceKind::Answer),
+                by: if done.expired { DecidedBy::Expiry } else { DecidedBy::Elsewhere },
+                choice: done.choice.unwrap_or_else(|| nobodys_choice(request.kind, done.expired)),
                 tool: request.tool.clone(),
                 subject: super::deliver::subject(request),
                 reason: done.reason,
@@ -254,5 +266,14 @@ impl SessionTask {
             self.show_decision(number).await?;
         }
         Ok(())
+    }
+}
+
+/// What the ledger says of an answer that was never told. A server whose time runs out refuses.
+fn nobodys_choice(kind: RequestKind, expired: bool) -> ChoiceKind {
+    match (kind, expired) {
+        (RequestKind::Question, true) => ChoiceKind::Decline,
+        (_, true) => ChoiceKind::Deny,
+        (_, false) => ChoiceKind::Answer,
     }
 }

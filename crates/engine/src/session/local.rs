@@ -2,12 +2,14 @@
 
 use contract::{
     Millis,
+    command::SentImage,
     connection::ConnectionCause,
     event::{Event, EventBody},
     item::{Marker, Notice, NoticeCode, NoticeLevel, Text},
+    session::RunOptions,
     wire::{Frame, FrameKind, LoggedFrame, Origin},
 };
-use protocols::SessionCodec;
+use protocols::{Opened, Seen, SessionCodec};
 use serde::{Deserialize, Serialize};
 
 /// One such entry.
@@ -36,11 +38,26 @@ pub enum LocalRecord {
         recovered: bool,
     },
     /// A stop was asked for.
-    StopRequested,
+    StopRequested {
+        /// However the turn ends from here on, it ends by this stop (the server's own words for the end do not tell).
+        #[serde(default)]
+        ends_turn: bool,
+    },
     /// The server did not take the stop that was asked for.
     StopRefused,
     /// The server took the stop, and nothing ran whose end could tell of it.
     StopConfirmed,
+    /// A turn began whose stream is the answer to this; the server repeats it nowhere.
+    TurnOpened {
+        /// The message's id; `None` where a run is taken up again.
+        message: Option<String>,
+        /// Its text.
+        text: String,
+        /// Images that went with it.
+        images: Vec<SentImage>,
+        /// How the run was asked for.
+        options: RunOptions,
+    },
     /// The server waited for ids that no event explained: each got a fallback card.
     FallbackCards {
         /// The ids.
@@ -71,13 +88,23 @@ impl LocalRecord {
     }
 
     /// The domain events it means.
-    pub fn fold(&self, codec: &mut dyn SessionCodec, position: i64, out: &mut Vec<Event>) {
+    pub fn fold(&self, codec: &mut dyn SessionCodec, seen: Seen, out: &mut Vec<Event>) {
+        let position = seen.position;
         let marker = match self {
             Self::Dropped { .. } => {
                 codec.connection_lost(out);
                 return;
             }
-            Self::StopRequested | Self::StopRefused | Self::StopConfirmed => return,
+            Self::StopRequested { .. } | Self::StopRefused | Self::StopConfirmed => return,
+            Self::TurnOpened { message, text, images, options } => {
+                let (text, images, options) = (text.clone(), images.clone(), options.clone());
+                let opened = match message.clone() {
+                    Some(id) => Opened::Message { id, text, images, options },
+                    None => Opened::Resume { options },
+                };
+                codec.turn_opened(&opened, seen, out);
+                return;
+            }
             Self::FallbackCards { requests } => {
                 out.push(notice(position, requests));
                 return;

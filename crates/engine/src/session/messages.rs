@@ -1,6 +1,7 @@
 //! Messages of the person: written down first, sent when they can be, held when the turn was stopped.
 
 use contract::{
+    command::SentImage,
     error::{AppError, ErrorCode},
     item::{ItemBody, MessageState, Part, Role},
     server::WhileRunning,
@@ -23,7 +24,12 @@ const CLOCK_SKEW_MS: i64 = 60_000;
 
 impl SessionTask {
     /// Takes a message of the person.
-    pub(super) async fn compose(&mut self, text: String, reply: Reply<()>) -> Result<(), StoreError> {
+    pub(super) async fn compose(
+        &mut self,
+        text: String,
+        images: Vec<SentImage>,
+        reply: Reply<()>,
+    ) -> Result<(), StoreError> {
         if let Some(refused) = self.cannot_send() {
             answer(reply, Err(refused));
             return Ok(());
@@ -36,6 +42,7 @@ impl SessionTask {
             session: self.id,
             id: format!("local-{}", ids::random()),
             body: text,
+            images,
             key: ids::random(),
             at: self.now(),
             state: OutboxState::Queued,
@@ -48,7 +55,7 @@ impl SessionTask {
         self.flush_outbox().await
     }
 
-    fn cannot_send(&self) -> Option<AppError> {
+    pub(super) fn cannot_send(&self) -> Option<AppError> {
         if self.fold.reducer.closed.is_some() {
             return Some(AppError::new(ErrorCode::SessionEnded, "This session has ended: nothing can be sent to it."));
         }
@@ -159,6 +166,9 @@ impl SessionTask {
         {
             return Ok(());
         }
+        if self.has_turn_streams() {
+            return self.flush_turn().await;
+        }
         // A stream that starts at its end would miss the beginning of the answer (qoder-cloud-agents §11).
         if !self.stream.is_live() || self.history.holds_live() {
             return Ok(());
@@ -185,13 +195,14 @@ impl SessionTask {
         Ok(())
     }
 
-    fn post_message(&self, message: OutboxMessage) {
+    pub(super) fn post_message(&self, message: OutboxMessage) {
         let Some(link) = self.link.clone() else { return };
-        let outgoing = Outgoing::Message { text: message.body, images: Vec::new(), options: self.run_options.clone() };
+        let outgoing = self.outgoing(&message);
         let Some(ask) = link.protocol.send(&self.record.remote_id, &outgoing, &message.key) else { return };
         let news = self.news.clone();
+        let remote = self.record.remote_id.clone();
         tokio::spawn(async move {
-            let result = link.once(&ask).await;
+            let result = link.once_at(&remote, &ask).await;
             // The session's task may have ended; the outbox keeps the message.
             let _ = news.send(News::Messaged { id: message.id, result }).await;
         });
@@ -206,6 +217,9 @@ impl SessionTask {
                 Err(_) => Ok(()),
             };
         };
+        if self.has_turn_streams() {
+            return self.steered(index, result).await;
+        }
         match result {
             Ok(sent) => {
                 self.turned_away_no_more();
@@ -276,7 +290,7 @@ impl SessionTask {
             );
             // The same key makes it safe; where there are none, the history just read does not hold it.
             let looked_for = self.uncertain.get(&message.id).is_none_or(|since| *since <= reading);
-            if uncertain && looked_for && repeat != Repeat::Never {
+            if uncertain && looked_for && repeat != Repeat::Never && !self.has_turn_streams() {
                 self.uncertain.remove(&message.id);
                 self.fold.reducer.local_message(&message.id, &message.body, MessageState::Sending, message.at);
                 self.post_message(message);
@@ -293,11 +307,12 @@ impl SessionTask {
             answer(reply, Err(AppError::new(ErrorCode::Unsupported, "This server cannot stop a turn from here.")));
             return Ok(());
         };
-        self.take_local(&LocalRecord::StopRequested, None).await?;
+        let ends_turn = self.stop_ends_turn();
+        self.take_local(&LocalRecord::StopRequested { ends_turn }, None).await?;
         self.hold_queue_unless(false).await?;
-        let news = self.news.clone();
+        let (news, remote) = (self.news.clone(), self.record.remote_id.clone());
         tokio::spawn(async move {
-            let result = link.ask(ask).await;
+            let result = link.ask_at(&remote, ask).await;
             // The session's task may have ended; then the caller is told so.
             let _ = news.send(News::Stopped { result, reply }).await;
         });
@@ -313,6 +328,7 @@ impl SessionTask {
                 if requested && matches!(self.fold.reducer.state, SessionState::Idle) {
                     self.take_local(&LocalRecord::StopConfirmed, None).await?;
                 }
+                self.stop_taken().await?;
                 answer(reply, Ok(()));
             }
             Err(failed) => {

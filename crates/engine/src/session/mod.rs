@@ -1,5 +1,7 @@
 //! One session: its task, which alone owns its stream, its codec and its reducer.
 
+mod begin;
+mod beside;
 mod deliver;
 mod handle;
 mod held;
@@ -11,8 +13,10 @@ mod publish;
 mod reading;
 pub mod reduce;
 pub mod replay;
+mod stopping;
 mod stream;
 mod task;
+mod turn_stream;
 mod turned_away;
 
 pub use handle::{Command, Reply, SessionHandle};

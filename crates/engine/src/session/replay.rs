@@ -1,7 +1,7 @@
 //! From logged frames to domain events to the reducer: the one path for live frames and for the log.
 
 use contract::{
-    event::Event,
+    event::{Event, EventBody},
     wire::{LoggedFrame, Origin},
 };
 use protocols::{Parsed, Seen, SessionCodec};
@@ -18,6 +18,8 @@ pub struct Fold {
     pub codec: Box<dyn SessionCodec>,
     /// The items and requests.
     pub reducer: Reducer,
+    /// A turn of ours began whose stream is the answer to what began it, and neither its end nor a drop came since.
+    pub open_turn: bool,
     events: Vec<Event>,
 }
 
@@ -25,32 +27,34 @@ impl Fold {
     /// An empty fold.
     #[must_use]
     pub fn new(codec: Box<dyn SessionCodec>, reducer: Reducer) -> Self {
-        Self { codec, reducer, events: Vec::new() }
+        Self { codec, reducer, open_turn: false, events: Vec::new() }
     }
 
     /// Takes one committed frame in.
     pub fn take(&mut self, logged: &LoggedFrame, parsed: Option<Parsed>) {
         self.events.clear();
+        let seen = Seen { origin: logged.origin, received_at: logged.received_at, position: logged.position };
         if logged.origin == Origin::Local {
             if let Some(record) = LocalRecord::read(&logged.frame) {
                 match record {
-                    LocalRecord::StopRequested => self.reducer.stop_requested(logged.received_at),
+                    LocalRecord::StopRequested { ends_turn } => {
+                        self.reducer.stop_requested(logged.received_at, ends_turn);
+                    }
                     LocalRecord::StopRefused => self.reducer.stop_refused(),
-                    LocalRecord::StopConfirmed => self.reducer.stop_confirmed(logged.received_at),
-                    LocalRecord::Dropped { .. }
-                    | LocalRecord::Resumed { .. }
-                    | LocalRecord::Gap { .. }
-                    | LocalRecord::FallbackCards { .. } => {}
+                    LocalRecord::StopConfirmed => self.reducer.stop_confirmed(logged.received_at, logged.position),
+                    LocalRecord::TurnOpened { .. } => self.open_turn = true,
+                    LocalRecord::Dropped { .. } => self.open_turn = false,
+                    LocalRecord::Resumed { .. } | LocalRecord::Gap { .. } | LocalRecord::FallbackCards { .. } => {}
                 }
-                record.fold(self.codec.as_mut(), logged.position, &mut self.events);
+                record.fold(self.codec.as_mut(), seen, &mut self.events);
             }
         } else {
             let parsed = parsed.unwrap_or_else(|| self.codec.parse(&logged.frame));
-            let seen = Seen { origin: logged.origin, received_at: logged.received_at, position: logged.position };
             self.codec.fold(parsed, seen, &mut self.events);
         }
         let place = Place { received_at: logged.received_at, position: logged.position };
         for event in self.events.drain(..) {
+            self.open_turn &= !matches!(event.body, EventBody::TurnEnded { .. });
             self.reducer.apply(event, place);
         }
     }

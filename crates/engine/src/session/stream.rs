@@ -11,7 +11,8 @@ use contract::{
     wire::{Cursor, Origin},
 };
 use sse::{
-    connection::{CommittedCursor, Connection, ConnectionSpec, Limits, Link},
+    client::Opener,
+    connection::{CommittedCursor, Connection, ConnectionSpec, Limits, Link, RequestSource},
     frame::Piece,
 };
 use store::StoreError;
@@ -20,9 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     held::{Held, HeldBack},
-    intake::{Committing, Taken},
+    intake::{Committing, Prepared, Room, Taken},
     local::LocalRecord,
     task::SessionTask,
+    turn_stream::TurnStream,
 };
 use crate::feed::TEXT_INTERVAL;
 
@@ -76,9 +78,23 @@ struct Open {
     activity: Option<(bool, Option<Duration>)>,
 }
 
+/// How a stream is opened.
+pub(super) struct Ways {
+    /// Makes the request.
+    pub request: RequestSource,
+    /// Sends it.
+    pub opener: Arc<dyn Opener>,
+    /// Whether it can be left and taken up again.
+    pub reattach: bool,
+    /// Its limits.
+    pub limits: Limits,
+}
+
 /// The session's live stream.
 pub(super) struct Stream {
     open: Option<Open>,
+    /// The turn it is the stream of, where it is one turn's alone.
+    pub turn: Option<TurnStream>,
     /// A word of the connection that was received and not taken in yet.
     ahead: Option<Link>,
     /// Its state, for the header.
@@ -107,6 +123,7 @@ impl Default for Stream {
     fn default() -> Self {
         Self {
             open: None,
+            turn: None,
             ahead: None,
             state: ConnectionState::Closed,
             refused: false,
@@ -157,6 +174,14 @@ impl Stream {
         if let Some(open) = self.open.take() {
             open.cancel.cancel();
         }
+    }
+
+    /// A terminal frame was read.
+    fn terminal(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.over = true;
+        }
+        self.tell(sse::connection::Command::Terminal);
     }
 
     fn tell(&self, command: sse::connection::Command) {
@@ -213,14 +238,10 @@ impl SessionTask {
         if link.protocol.stream(&self.record.remote_id, None).is_none() {
             return;
         }
-        let cursor = CommittedCursor::new(self.cursor.clone());
-        let (to_task, links) = mpsc::channel(READS);
-        let (commands, orders) = mpsc::channel(16);
-        let cancel = CancellationToken::new();
         let remote = self.record.remote_id.clone();
         let requests = Arc::clone(&link);
         let liveness = link.protocol.liveness();
-        let spec = ConnectionSpec {
+        let ways = Ways {
             request: Arc::new(move |cursor| {
                 let resume = cursor.filter(|_| requests.protocol.resumes());
                 // `None` was ruled out above: a protocol's answer does not depend on the cursor.
@@ -228,14 +249,29 @@ impl SessionTask {
                 requests.authorize(&mut request);
                 request
             }),
-            words: Arc::new(sse::connection::plain_words),
+            opener: Arc::new(link.client.clone()),
             reattach: link.protocol.capabilities().reattach,
             limits: Limits { event_cap: link.event_cap, silence: liveness.running, ..Limits::default() },
+        };
+        self.connect(ways);
+    }
+
+    /// Starts the connection of a stream.
+    pub(super) fn connect(&mut self, ways: Ways) {
+        let cursor = CommittedCursor::new(self.cursor.clone());
+        let (to_task, links) = mpsc::channel(READS);
+        let (commands, orders) = mpsc::channel(16);
+        let cancel = CancellationToken::new();
+        let spec = ConnectionSpec {
+            request: ways.request,
+            words: Arc::new(sse::connection::plain_words),
+            reattach: ways.reattach,
+            limits: ways.limits,
             cursor: cursor.clone(),
         };
         let connection = Connection::new(
             spec,
-            Arc::new(link.client.clone()),
+            ways.opener,
             Arc::new(sse::clock::SystemClock::default()),
             to_task,
             orders,
@@ -252,6 +288,10 @@ impl SessionTask {
         if !self.stream.is_open() {
             return Ok(());
         }
+        if self.stream.turn.is_some() {
+            self.cut_turn().await?;
+            return self.publish(true).await;
+        }
         self.drain_held().await?;
         self.stream.close();
         self.stream.dropped = None;
@@ -267,14 +307,15 @@ impl SessionTask {
 
     /// Takes one word of the connection.
     pub(super) async fn take_link(&mut self, link: Option<Link>) -> Result<(), StoreError> {
+        if self.stream.turn.is_some() {
+            self.take_turn_link(link).await?;
+            return self.publish(false).await;
+        }
         match link {
             Some(Link::State(state)) => self.link_state(state).await?,
             Some(Link::Log(row)) => self.log_connection(row.what, row.detail).await?,
             Some(Link::Opened) => self.link_opened().await?,
-            Some(Link::Batch { pieces, received_at }) if self.flows(&pieces) => {
-                self.take_batches(pieces, received_at).await?;
-            }
-            Some(Link::Batch { pieces, received_at }) => self.take_batch(pieces, received_at).await?,
+            Some(Link::Batch { pieces, received_at }) => self.take_reads(pieces, received_at).await?,
             Some(Link::Refused(response)) => self.link_refused(response.status().as_u16()).await?,
             Some(Link::Quiet { .. }) => self.fold.reducer.touch_header(),
             Some(Link::Closed { cause, .. }) => {
@@ -364,6 +405,11 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Takes a read in.
+    pub(super) async fn take_reads(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
+        if self.flows(&pieces) { self.take_batches(pieces, at).await } else { self.take_batch(pieces, at).await }
+    }
+
     /// Whether a read is nothing but frames, and nothing holds them back or may move them.
     fn flows(&self, pieces: &[Piece]) -> bool {
         self.stream.held.is_empty()
@@ -375,7 +421,8 @@ impl SessionTask {
     /// Takes a read in, and those that are there behind it: while some are folded, the next are being committed.
     async fn take_batches(&mut self, pieces: Vec<Piece>, at: Millis) -> Result<(), StoreError> {
         self.stream.hold_until = None;
-        let mut next = Some(self.begin_reads(pieces, at));
+        let mut next = Some(self.begin_reads(pieces, at, Room::default()));
+        let mut room = Room::default();
         let mut shown = Instant::now();
         for turn in 1.. {
             let Some(Committing { appended, parsed, cursor, terminal }) = next.take() else { break };
@@ -384,10 +431,12 @@ impl SessionTask {
                 self.hub.frames_came();
             }
             if turn < READS_AT_ONCE {
-                next = self.ready_read().map(|(pieces, at)| self.begin_reads(pieces, at));
+                next = self.ready_read().map(|(pieces, at)| self.begin_reads(pieces, at, std::mem::take(&mut room)));
             }
-            if self.committed(appended, parsed, cursor, terminal).await?.terminal {
-                self.stream.tell(sse::connection::Command::Terminal);
+            let taken;
+            (taken, room) = self.committed(appended, parsed, cursor, terminal).await?;
+            if taken.terminal {
+                self.stream.terminal();
             }
             if next.is_some() && (self.fold.reducer.cannot_wait() || shown.elapsed() >= TEXT_INTERVAL) {
                 self.publish(false).await?;
@@ -399,22 +448,21 @@ impl SessionTask {
 
     /// Begins the commit of a read together with all that came behind it meanwhile, up to a bound: under a flood one
     /// transaction then takes what came during the one before it, and a lone event still goes alone and at once.
-    fn begin_reads(&mut self, pieces: Vec<Piece>, at: Millis) -> Committing {
-        let mut frames = Vec::new();
+    fn begin_reads(&mut self, pieces: Vec<Piece>, at: Millis, room: Room) -> Committing {
+        let mut prepared = Prepared::within(room);
         let mut bytes = 0;
         let mut next = Some((pieces, at));
         while let Some((pieces, at)) = next {
-            frames.reserve(pieces.len());
             for piece in pieces {
                 // Retry and comments: the connection obeyed them, and any byte was life. The others do not flow.
-                if let Piece::Frame(frame) = piece {
-                    bytes += frame.data.len();
-                    frames.push((frame, at));
-                }
+                let Piece::Frame(frame) = piece else { continue };
+                bytes += frame.data.len();
+                prepared.add(self.fold.codec.as_ref(), frame, Origin::Stream, self.position, at);
+                self.position += 1;
             }
-            next = if frames.len() < TOGETHER_FRAMES && bytes < TOGETHER_BYTES { self.ready_read() } else { None };
+            next = if prepared.len() < TOGETHER_FRAMES && bytes < TOGETHER_BYTES { self.ready_read() } else { None };
         }
-        self.begin_frames(frames)
+        self.begin(prepared)
     }
 
     /// The next read, if it is there already and flows.
@@ -466,7 +514,7 @@ impl SessionTask {
                 Held::Frames(frames, at) if !frames.is_empty() => {
                     self.stream.overtaken |= self.stream.awaits_page;
                     if self.take_frames(frames, Origin::Stream, at).await?.terminal {
-                        self.stream.tell(sse::connection::Command::Terminal);
+                        self.stream.terminal();
                     }
                 }
                 Held::Frames(..) => {}

@@ -1,6 +1,10 @@
 //! The task of one session.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use contract::{
     Millis,
@@ -19,6 +23,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    beside::{Beside, Look},
     deliver::InFlight,
     handle::{Command, Reply, SessionHandle},
     history::History,
@@ -76,6 +81,8 @@ pub(super) enum News {
     Delivered { request: String, result: Result<protocols::Sent, AskError> },
     /// A message's answer.
     Messaged { id: String, result: Result<protocols::Sent, AskError> },
+    /// A look's answer.
+    Looked { generation: u64, looked: Result<Look, AskError> },
     /// A stop's answer.
     Stopped { result: Result<protocols::Sent, AskError>, reply: Reply<()> },
     /// A goal's answer.
@@ -105,6 +112,12 @@ pub struct SessionTask {
     pub(super) in_flight: HashMap<String, InFlight>,
     /// Messages whose answer was lost, and the first reading that can know whether they arrived.
     pub(super) uncertain: HashMap<String, u64>,
+    /// What is asked beside the stream.
+    pub(super) beside: Beside,
+    /// Messages that the server took for the running turn, until the turn takes them in.
+    pub(super) steered: HashSet<String>,
+    /// The end of a stopped turn is waited for until then.
+    pub(super) stop_by: Option<Instant>,
     /// A message that the server turned away, until it is known what runs there.
     pub(super) turned_away: Option<TurnedAway>,
     /// Items that the projections on disk do not hold as they are; one may stand here twice.
@@ -146,6 +159,9 @@ impl SessionTask {
         let (news, mut newly) = mpsc::channel(64);
         let cancel = start.cancel.clone();
         let mut task = Self::load(start, news).await?;
+        if task.beside.is_unsettled() {
+            task.look();
+        }
         let lived = task.work(&mut mailbox, &mut newly, &cancel).await;
         task.stream.close();
         if lived.is_err() {
@@ -203,6 +219,8 @@ impl SessionTask {
         let rows = hub.store.connection_log(id, 50).await?;
         let fold = Fold::new(codec(), Reducer::new(owner(id, &record, &server_name), HashMap::new()));
         let in_flight = pending.map(|left| (left.request.clone(), InFlight::after_crash(left))).collect();
+        let record_was_read = record.synced_updated_at.is_some();
+        let run_options = record.run_options.clone().unwrap_or_default();
         let mut task = Self {
             id,
             hub,
@@ -212,7 +230,7 @@ impl SessionTask {
             watchers: HashMap::new(),
             news,
             stream: Stream::default(),
-            history: History::new(record.synced_updated_at.is_some()),
+            history: History::new(record_was_read),
             saved_record: record.clone(),
             record,
             cursor,
@@ -222,6 +240,9 @@ impl SessionTask {
             outbox,
             in_flight,
             uncertain: HashMap::new(),
+            beside: Beside::new(record_was_read),
+            steered: HashSet::new(),
+            stop_by: None,
             turned_away: None,
             unsaved: Vec::new(),
             unsaved_gone: Vec::new(),
@@ -235,11 +256,15 @@ impl SessionTask {
             fallback_at: None,
             retry_at: None,
             idle_since: None,
-            run_options: RunOptions::default(),
+            run_options,
             server_name,
         };
+        task.fold.reducer.requests.answers_tell = task.has_turn_streams();
         task.replay(true).await?;
         task.drop_arrived().await?;
+        if task.has_turn_streams() {
+            task.find_open_turn().await?;
+        }
         if task.hub.store.projection(id).await?.is_some_and(|mark| mark.is_current()) {
             task.save_all = false;
         }
@@ -256,6 +281,7 @@ impl SessionTask {
         let reducer = Reducer::new(owner(self.id, &self.record, &self.server_name), ours);
         let mut fold = Fold::new((self.make_codec)(), reducer);
         self.log_seq = fold.replay(self.hub.store.frames(self.id)).await?;
+        fold.reducer.requests.answers_tell = self.fold.reducer.requests.answers_tell;
         if !first {
             fold.reducer.stop = self.fold.reducer.stop;
         }
@@ -294,6 +320,7 @@ impl SessionTask {
         let idle = self.idle_since.map(|since| since + LINGER);
         [self.save_at, self.header_at, self.fallback_at, self.retry_at, self.stream.hold_until, idle]
             .into_iter()
+            .chain([self.beside.at, self.stop_by, self.expiry_due()])
             .flatten()
             .chain(self.in_flight.values().filter_map(|flight| flight.retry_at))
             .min()
@@ -313,6 +340,16 @@ impl SessionTask {
             self.read_history();
         }
         self.retry_deliveries(now);
+        if self.stop_by.is_some_and(|at| at <= now) {
+            self.stop_overdue().await?;
+        }
+        self.look_at_expired();
+        if self.beside.at.is_some_and(|at| at <= now) {
+            self.beside.at = None;
+            if self.is_needed() {
+                self.look();
+            }
+        }
         if self.stream.hold_until.is_some_and(|until| until <= now) {
             self.drain_held().await?;
         }
@@ -350,6 +387,9 @@ impl SessionTask {
                 self.open_stream();
                 self.publish(true).await?;
             }
+        } else if self.stream.turn.is_some() {
+            // Nobody here lets go of it before its end.
+            self.idle_since = None;
         } else if self.stream.is_open() {
             if self.fold.reducer.closed.is_some_and(|closed| closed != ClosedReason::Archived) || self.link.is_none() {
                 self.close_stream().await?;
@@ -362,8 +402,13 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Whether somebody or something needs this session's stream.
+    /// Whether somebody or something needs this session's standing stream.
     pub(super) fn wants_stream(&self) -> bool {
+        !self.has_turn_streams() && self.is_needed()
+    }
+
+    /// Whether somebody or something needs this session's news.
+    fn is_needed(&self) -> bool {
         if self.link.is_none() || self.fold.reducer.closed.is_some() || self.stream.refused {
             return false;
         }
@@ -375,8 +420,9 @@ impl SessionTask {
     }
 
     fn is_unused(&self) -> bool {
-        !self.wants_stream()
+        !self.is_needed()
             && !self.stream.is_open()
+            && !self.beside.is_unsettled()
             && !self.history.is_reading()
             && self.watchers.is_empty()
             && self.in_flight.is_empty()
@@ -392,6 +438,10 @@ impl SessionTask {
                 if self.fold.reducer.closed == Some(ClosedReason::Archived) && !self.history.is_complete() {
                     self.read_history();
                 }
+                if !self.stream.is_open() {
+                    self.beside.owe_history();
+                    self.look();
+                }
             }
             Command::Close { window } => {
                 if let Some(feed) = self.watchers.remove(&window) {
@@ -403,9 +453,26 @@ impl SessionTask {
                 answer(reply, Ok(ItemPage { items, has_older }));
             }
             Command::Payload { handle, from, limit, reply } => answer(reply, self.payload(&handle, from, limit)),
-            Command::Message { text, reply } => self.compose(text, reply).await?,
+            Command::Message { text, images, reply } => self.compose(text, images, reply).await?,
             Command::Queued { id, release, reply } => self.queued(&id, release, reply).await?,
             Command::Stop { reply } => self.stop(reply).await?,
+            Command::Resume { reply } => self.resume(reply),
+            Command::RunOptions { options, reply } => {
+                self.run_options = options.clone();
+                self.record.run_options = Some(options);
+                let written = self.hub.store.put_session(self.record.clone()).await;
+                self.saved_record = self.record.clone();
+                self.fold.reducer.touch_header();
+                answer(reply, written.map(|_| ()).map_err(AppError::from));
+            }
+            Command::Look => {
+                self.beside.owe_history();
+                self.look();
+            }
+            Command::Context { context } => {
+                self.fold.reducer.run.context = Some(context);
+                self.fold.reducer.touch_header();
+            }
             Command::Outcome { outgoing, reply } => self.outcome(&outgoing, reply),
             Command::Decide { decision, reply } => self.decide(decision, reply).await?,
             Command::Waiting { reply } => {
@@ -416,15 +483,19 @@ impl SessionTask {
             Command::RetryNow => {
                 self.stream.refused = false;
                 self.stream.retry_now();
+                self.look();
                 if self.history.is_given_up() || self.retry_at.take().is_some() {
                     self.read_history();
                 }
             }
-            Command::Wake => self.stream.wake(),
+            Command::Wake => {
+                self.stream.wake();
+                self.look();
+            }
             Command::Listed { remote } => self.listed(&remote),
-            Command::Relink { link } => self.relink(link).await?,
+            Command::Relink { link, same_server } => self.relink(link, same_server).await?,
             Command::ServerRemoved => {
-                self.relink(None).await?;
+                self.relink(None, false).await?;
                 self.fold.reducer.closed.get_or_insert(ClosedReason::ServerRemoved);
                 self.hub.remove_row(self.id);
             }
@@ -451,6 +522,7 @@ impl SessionTask {
             News::Session(remote) => self.take_session(remote.as_deref()).await?,
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
+            News::Looked { generation, looked } => self.looked(generation, looked).await?,
             News::Stopped { result, reply } => self.stopped(result, reply).await?,
             News::Outcome { result, reply } => match result {
                 Ok(sent) => {
@@ -465,6 +537,7 @@ impl SessionTask {
 
     /// The server's list says something of this session.
     fn listed(&mut self, remote: &protocols::RemoteSession) {
+        let turn_streams = self.has_turn_streams();
         self.record.updated_at = remote.updated_at.or(self.record.updated_at);
         self.record.created_at = remote.created_at.or(self.record.created_at);
         let reducer = &mut self.fold.reducer;
@@ -491,6 +564,10 @@ impl SessionTask {
         }
         // Without a live stream, the list is the only news: read what happened, or watch what runs.
         let stale = self.record.synced_updated_at.is_none() || self.record.synced_updated_at < self.record.updated_at;
+        if turn_streams {
+            self.listed_beside(remote, stale);
+            return;
+        }
         if !self.stream.is_live() {
             if remote.state != SessionState::Unknown && remote.state != SessionState::Idle && !listed_ended {
                 reducer.state = remote.state.clone();
@@ -502,20 +579,36 @@ impl SessionTask {
         }
     }
 
-    async fn relink(&mut self, link: Option<Arc<ServerLink>>) -> Result<(), StoreError> {
-        self.close_stream().await?;
+    async fn relink(&mut self, link: Option<Arc<ServerLink>>, same_server: bool) -> Result<(), StoreError> {
+        let goes_on = same_server && link.is_some() && self.stream.turn.is_some();
+        if !goes_on {
+            self.close_stream().await?;
+        }
         self.stream.refused = false;
         let was_reading = self.history.abandon();
+        self.beside.abandon();
         if let Some(link) = &link {
             self.fold.reducer.closed.take_if(|closed| *closed == ClosedReason::ServerRemoved);
             self.server_name.clone_from(&link.name);
             self.fold.reducer.requests.rename_server(&link.name);
         }
         self.link = link;
-        self.stream.state = if self.link.is_some() { ConnectionState::Closed } else { ConnectionState::Paused };
+        self.fold.reducer.requests.answers_tell = self.has_turn_streams();
+        if !goes_on {
+            self.stream.state = if self.link.is_some() { ConnectionState::Closed } else { ConnectionState::Paused };
+        }
         self.fold.reducer.touch_header();
         if was_reading {
             self.read_history();
+        }
+        if self.has_turn_streams() {
+            // Loaded without its server, it could not be told whether a turn of ours was left open.
+            if !goes_on {
+                self.find_open_turn().await?;
+            }
+            if self.is_needed() || self.beside.is_unsettled() {
+                self.look();
+            }
         }
         self.retry_deliveries_now();
         Ok(())

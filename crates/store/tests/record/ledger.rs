@@ -1,4 +1,5 @@
 use contract::{
+    command::SentImage,
     error::{AppError, ErrorCode},
     request::{ChoiceKind, DecidedBy, Fate, LedgerRow},
     session::SessionId,
@@ -205,6 +206,7 @@ async fn the_outbox_keeps_messages_in_the_order_they_were_written() {
         session,
         id: id.into(),
         body: "{}".into(),
+        images: vec![SentImage { media_type: "image/png".into(), data: id.into() }],
         key: "k".into(),
         at: 5,
         state,

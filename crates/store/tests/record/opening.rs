@@ -189,6 +189,7 @@ async fn an_older_database_gets_what_is_missing_and_keeps_what_it_has() {
     old.execute_batch(
         "INSERT INTO sessions (id, server, remote_id, state, waiting, archived)
            VALUES (3, 's', 'old one', '{\"kind\":\"idle\"}', 0, 0);
+         INSERT INTO outbox (session, id, body, key, at, state) VALUES (3, 'm', 'unsent', 'k', 1, 'queued');
          INSERT INTO items (id, session, item, place, changed, body, search_text)
            VALUES (12884901889, 3, 'i', 1, 1, '{}', 'kept from before');
          PRAGMA user_version = 1;",
@@ -200,6 +201,9 @@ async fn an_older_database_gets_what_is_missing_and_keeps_what_it_has() {
     let page = store.search(contract::search::HistoryQuery { text: "kept".into(), ..Default::default() });
     let found: Vec<_> = page.await.unwrap().hits.into_iter().map(|hit| hit.row.remote_id).collect();
     assert_eq!(found, ["old one"]);
+    let unsent = store.outbox(None).await.unwrap();
+    assert_eq!((unsent[0].body.as_str(), unsent[0].images.len()), ("unsent", 0));
+    assert_eq!(store.sessions(None).await.unwrap()[0].record.run_options, None);
     store.close().await.unwrap();
     let version: i64 = scratch.raw().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(version, SCHEMA_VERSION);

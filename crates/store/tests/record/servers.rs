@@ -1,7 +1,7 @@
 use contract::{
     request::RequestKind,
     server::{Header, ServerId, TokenState},
-    session::{Activity, ClosedReason, SessionState},
+    session::{Activity, ClosedReason, RunOptions, SessionState},
 };
 use pretty_assertions::assert_eq;
 use store::{SessionRecord, StoredServer, StoredSession};
@@ -36,6 +36,7 @@ async fn a_removed_server_is_gone_from_the_list_but_its_sessions_and_name_stay()
     store.remove_server(ServerId("s".into()), 9).await.unwrap();
     assert_eq!(store.servers().await.unwrap(), []);
     assert_eq!(store.server_names().await.unwrap(), [(ServerId("s".into()), "s's name".into(), true)]);
+    assert_eq!(store.server(ServerId("s".into())).await.unwrap(), Some(server("s")));
     assert!(store.session(id).await.unwrap().is_some());
     store.put_server(server("s")).await.unwrap();
     assert_eq!(store.server_names().await.unwrap(), [(ServerId("s".into()), "s's name".into(), false)]);
@@ -58,6 +59,7 @@ async fn a_session_keeps_its_number_and_every_field() {
         synced_updated_at: Some(4),
         archived: true,
         ended: Some(ClosedReason::ServerRemoved),
+        run_options: Some(RunOptions { answer_timeout_s: 7, ..RunOptions::default() }),
         ..session("a")
     };
     let id = store.put_session(session("a")).await.unwrap();

@@ -79,6 +79,7 @@ pub fn session(remote_id: &str) -> SessionRecord {
         synced_updated_at: None,
         archived: false,
         ended: None,
+        run_options: None,
     }
 }
 

@@ -628,7 +628,11 @@ protocol: string,
 /**
  * Its options.
  */
-options: ServerOptions, };
+options: ServerOptions, 
+/**
+ * The person agreed that runs of it which cannot be left are stopped by this.
+ */
+stop_runs?: boolean, };
 
 /**
  * An environment a new session can run in.
@@ -650,7 +654,7 @@ description: string | null, };
 /**
  * Every kind of failure the page tells apart.
  */
-export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
+export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "stops_runs" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
 
 /**
  * A file that was written.
@@ -1278,7 +1282,11 @@ server: ServerId,
 /**
  * Paused, or going again.
  */
-paused: boolean, };
+paused: boolean, 
+/**
+ * The person agreed that runs of it which cannot be left are stopped by this.
+ */
+stop_runs?: boolean, };
 
 /**
  * A part of a big payload, read by handle.
@@ -1505,6 +1513,19 @@ from: number,
  * How many characters at most (≤ 262,144).
  */
 limit: number, };
+
+/**
+ * Arguments of `remove_server`.
+ */
+export type RemoveServer = { 
+/**
+ * Which.
+ */
+server: ServerId, 
+/**
+ * The person agreed that runs of it which cannot be left are stopped by this.
+ */
+stop_runs?: boolean, };
 
 /**
  * Arguments of `rename_session`.
@@ -1891,6 +1912,10 @@ permissions: Array<string>,
  * The word under which commands are asked about; `None` where there is no such level.
  */
 asking_permission: string | null, 
+/**
+ * The word under which all commands are refused; `None` where there is no such level.
+ */
+refusing_permission?: string, 
 /**
  * The model in use, by name.
  */
@@ -2548,7 +2573,7 @@ export interface Commands {
   /** Puts the servers in this order. */
   reorder_servers: { args: ReorderServers; result: null };
   /** Removes a server and its token; its history stays. */
-  remove_server: { args: ServerRef; result: null };
+  remove_server: { args: RemoveServer; result: null };
   /** Reads a server's session list again, now. */
   refresh_server: { args: ServerRef; result: null };
   /** Switches the practice server on or off. */

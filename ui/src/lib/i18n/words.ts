@@ -29,6 +29,7 @@ const ERRORS: Record<ErrorCode, () => string> = {
   server_paused: m.err_server_paused,
   unsupported: m.err_unsupported,
   busy: m.err_busy,
+  stops_runs: m.err_stops_runs,
   unauthorized: m.err_unauthorized,
   forbidden: m.err_forbidden,
   gone_at_server: m.err_gone_at_server,

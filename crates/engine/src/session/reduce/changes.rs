@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
 };
 
 use contract::item::ItemId;
@@ -12,7 +12,7 @@ use contract::item::ItemId;
 pub struct Changes {
     items: Vec<ItemId>,
     /// The ids of `items`, hashed with a key of our own: no server can make two of them meet.
-    dirty: HashSet<u64>,
+    dirty: HashSet<u64, BuildHasherDefault<AsItIs>>,
     keys: RandomState,
     appends: Vec<Append>,
     gone: Vec<ItemId>,
@@ -24,6 +24,26 @@ pub struct Changes {
     pub header_soon: bool,
     /// Everything differs.
     pub reset: bool,
+}
+
+/// For numbers that a keyed hash gave: hashing them again would add nothing.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
 }
 
 /// Text to append to an item the page holds.

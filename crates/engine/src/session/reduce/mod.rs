@@ -91,6 +91,8 @@ pub struct Reducer {
     pub closed: Option<ClosedReason>,
     /// A stop that was asked for.
     pub stop: StopState,
+    /// However the turn ends, it ends by the stop that was asked for.
+    stop_ends_turn: bool,
     /// What is known of its run, where runs are asked for one by one.
     pub run: RunTrack,
     /// What it was last seen doing.
@@ -125,6 +127,7 @@ impl Reducer {
             agent: None,
             closed: None,
             stop: StopState::None,
+            stop_ends_turn: false,
             run: RunTrack::default(),
             activity: None,
             goals: Vec::new(),
@@ -409,7 +412,14 @@ impl Reducer {
         self.changes.header = true;
     }
 
+    /// How a turn ended that the server calls ended so: by the stop, where that is what ended it.
+    fn ended_by(&self, stop: StopReason) -> StopReason {
+        let stopped = self.stop_ends_turn && matches!(self.stop, StopState::Requested { .. });
+        if stopped { StopReason::Stopped } else { stop }
+    }
+
     fn turn_ended(&mut self, stop: StopReason, stamp: &Stamp) {
+        let stop = self.ended_by(stop);
         self.end_thinking(stamp.at);
         self.void_requests();
         self.cancel_open_tools(stamp.at);
@@ -417,6 +427,8 @@ impl Reducer {
         if matches!(self.stop, StopState::Requested { .. }) {
             self.stop = StopState::Confirmed { at: stamp.at };
         }
+        // What was chosen for this run holds for no other (P-50).
+        self.run.options = None;
         self.activity = Some(Activity::Finished { stop: stop.clone() });
         if stop != StopReason::EndTurn {
             let id = format!("end@{}", stamp.position);
@@ -433,15 +445,17 @@ impl Reducer {
         self.drafts_closed(true);
         self.end_thinking(at);
         self.cancel_open_tools(at);
-        self.turn.end(StopReason::Other { word: "lost".into() }, at);
+        self.run.options = None;
+        self.turn.end(self.ended_by(StopReason::Other { word: "lost".into() }), at);
         if matches!(self.stop, StopState::Requested { .. }) {
             self.stop = StopState::Confirmed { at };
         }
     }
 
     /// The connection is being made anew: a stop that a drop swallowed shows again as asked for.
-    pub fn stop_requested(&mut self, at: Millis) {
+    pub fn stop_requested(&mut self, at: Millis, ends_turn: bool) {
         self.stop = StopState::Requested { at };
+        self.stop_ends_turn = ends_turn;
         self.changes.header = true;
     }
 
@@ -452,7 +466,13 @@ impl Reducer {
     }
 
     /// The server took a stop, and no end of a turn will tell of it.
-    pub fn stop_confirmed(&mut self, at: Millis) {
+    pub fn stop_confirmed(&mut self, at: Millis, position: i64) {
+        if self.stop_ends_turn && !matches!(self.state, SessionState::Idle | SessionState::Ended) {
+            // The stream was let go before it told of an end.
+            self.status(SessionState::Idle, at);
+            self.drafts_closed(true);
+            self.turn_ended(StopReason::Stopped, &Stamp { at, turn: None, thread: None, position });
+        }
         self.stop = StopState::Confirmed { at };
         self.changes.header = true;
     }

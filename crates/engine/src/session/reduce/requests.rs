@@ -34,6 +34,15 @@ pub struct SettledElsewhere {
     pub reason: Option<String>,
     /// When it was seen.
     pub at: Millis,
+    /// Nobody answered: the server's time had run out.
+    pub expired: bool,
+}
+
+/// A settlement may be seen a little before the deadline as it is counted here: the request took its time to arrive.
+const DEADLINE_SLACK_MS: i64 = 500;
+
+fn is_late(request: &Request, at: Millis) -> bool {
+    request.deadline.is_some_and(|deadline| at >= deadline - DEADLINE_SLACK_MS)
 }
 
 /// The requests of one session.
@@ -48,6 +57,8 @@ pub struct RequestBook {
     unexplained: Vec<String>,
     /// Ids the server named in its last word on what it waits for.
     waiting: Vec<String>,
+    /// The answer to a decision says whether it came in time; what else is seen of its end does not.
+    pub answers_tell: bool,
 }
 
 /// Settled requests kept for showing; older ones live in the ledger.
@@ -65,6 +76,7 @@ impl RequestBook {
             ours,
             unexplained: Vec::new(),
             waiting: Vec::new(),
+            answers_tell: false,
         }
     }
 
@@ -156,6 +168,9 @@ impl RequestBook {
             match request.state {
                 RequestState::Announced if named => request.state = RequestState::Open,
                 // The server no longer waits for it, and nobody here answered.
+                RequestState::Open | RequestState::Refused { .. } if !named && is_late(request, at) => {
+                    request.state = RequestState::Expired;
+                }
                 RequestState::Open | RequestState::Refused { .. } if !named => {
                     request.state = RequestState::Elsewhere { choice: None, at };
                 }
@@ -217,7 +232,17 @@ impl RequestBook {
         self.waiting.retain(|known| known != id);
         let ours = self.ours.get(id).cloned();
         let Some(request) = self.requests.get_mut(id) else { return (false, None) };
-        if matches!(request.state, RequestState::Elsewhere { choice: Some(_), .. } | RequestState::Accepted { .. }) {
+        if matches!(
+            request.state,
+            RequestState::Elsewhere { choice: Some(_), .. } | RequestState::Accepted { .. } | RequestState::Expired
+        ) {
+            return (false, None);
+        }
+        // The answer to ours says whether it came in time.
+        if choice.is_none()
+            && (self.answers_tell || is_late(request, at))
+            && ours.as_ref().is_some_and(|ours| ours.fate == Fate::Sending)
+        {
             return (false, None);
         }
         // An echo of our own decision: the same choice while ours was on its way or accepted.
@@ -228,8 +253,9 @@ impl RequestBook {
             request.state = RequestState::Accepted { choice: ours.choice, at };
             return (true, None);
         }
-        request.state = RequestState::Elsewhere { choice, at };
-        (true, ours.is_none().then(|| SettledElsewhere { request: id.to_owned(), choice, reason, at }))
+        let expired = choice.is_none() && ours.is_none() && waits(&request.state) && is_late(request, at);
+        request.state = if expired { RequestState::Expired } else { RequestState::Elsewhere { choice, at } };
+        (true, ours.is_none().then(|| SettledElsewhere { request: id.to_owned(), choice, reason, at, expired }))
     }
 
     /// A decision of ours was written down, or its fate became known.
@@ -246,7 +272,10 @@ impl RequestBook {
         }
         match self.requests.get_mut(id) {
             Some(request)
-                if !matches!(request.state, RequestState::Accepted { .. } | RequestState::Elsewhere { .. }) =>
+                if !matches!(
+                    request.state,
+                    RequestState::Accepted { .. } | RequestState::Elsewhere { .. } | RequestState::Expired
+                ) =>
             {
                 request.state = state;
                 true

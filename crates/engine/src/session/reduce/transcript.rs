@@ -16,7 +16,8 @@ const PLACES: i64 = 16;
 /// The items of one session.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    items: BTreeMap<i64, Item>,
+    /// Boxed: what comes live fills a tree's nodes by halves, and an item is large.
+    items: BTreeMap<i64, Box<Item>>,
     places: HashMap<ItemId, i64>,
     payloads: HashMap<String, Arc<str>>,
 }
@@ -37,12 +38,12 @@ impl Transcript {
     /// The item with this id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Item> {
-        self.places.get(id).and_then(|order| self.items.get(order))
+        self.places.get(id).and_then(|order| self.items.get(order)).map(Box::as_ref)
     }
 
     /// The item with this id, to change it.
     pub fn get_mut(&mut self, id: &str) -> Option<&mut Item> {
-        self.places.get(id).and_then(|order| self.items.get_mut(order))
+        self.places.get(id).and_then(|order| self.items.get_mut(order)).map(Box::as_mut)
     }
 
     /// Inserts an item, or replaces the body of the one with its id, which keeps its place.
@@ -60,7 +61,7 @@ impl Transcript {
                 item.order = *place.insert(order);
             }
         }
-        self.items.insert(item.order, item);
+        self.items.insert(item.order, Box::new(item));
     }
 
     /// Takes an item out, with its long texts.
@@ -70,7 +71,7 @@ impl Transcript {
             let prefix = format!("{id}#");
             self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
         }
-        self.items.remove(&order)
+        self.items.remove(&order).map(|item| *item)
     }
 
     /// Puts these items in this order, wherever they stand; each other item stays behind the one it followed. Says
@@ -116,7 +117,8 @@ impl Transcript {
     #[must_use]
     pub fn page(&self, before: Option<&str>, limit: usize) -> (Vec<Item>, bool) {
         let end = before.and_then(|id| self.places.get(id)).copied().unwrap_or(i64::MAX);
-        let mut rows: Vec<Item> = self.items.range(..end).rev().take(limit + 1).map(|(_, item)| item.clone()).collect();
+        let mut rows: Vec<Item> =
+            self.items.range(..end).rev().take(limit + 1).map(|(_, item)| item.as_ref().clone()).collect();
         let has_older = rows.len() > limit;
         rows.truncate(limit);
         rows.reverse();
@@ -125,7 +127,7 @@ impl Transcript {
 
     /// All items in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Item> {
-        self.items.values()
+        self.items.values().map(Box::as_ref)
     }
 
     /// A long text by its handle.

@@ -1,0 +1,75 @@
+//! Images that go with a message, checked before they are kept.
+
+use contract::{
+    command::SentImage,
+    error::{AppError, ErrorCode},
+};
+
+/// Bytes of one image at most.
+const MOST_BYTES: usize = 5 * 1024 * 1024;
+
+/// Images of one message at most.
+const MOST_IMAGES: usize = 20;
+
+/// The kinds servers take.
+const KINDS: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Checks kinds and sizes.
+///
+/// # Errors
+/// `InvalidInput` or `TooLarge`, with what to change.
+pub fn check(images: &[SentImage]) -> Result<(), AppError> {
+    if images.len() > MOST_IMAGES {
+        return Err(AppError::new(ErrorCode::InvalidInput, "At most 20 images can go with a message."));
+    }
+    for image in images {
+        if !KINDS.contains(&image.media_type.as_str()) {
+            return Err(AppError::new(ErrorCode::InvalidInput, "Only PNG, JPEG, GIF and WebP images can be sent."));
+        }
+        let Some(bytes) = decoded_len(&image.data) else {
+            return Err(AppError::new(ErrorCode::InvalidInput, "An image could not be read. Choose it again."));
+        };
+        if bytes > MOST_BYTES {
+            return Err(AppError::new(ErrorCode::TooLarge, "An image may have at most 5 MiB. Choose a smaller one."));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that base64 text stands for; `None` where it is none.
+fn decoded_len(text: &str) -> Option<usize> {
+    let body = text.trim_end_matches('=');
+    let padding = text.len() - body.len();
+    let plain = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
+    (!text.is_empty() && text.len().is_multiple_of(4) && padding <= 2 && plain).then(|| text.len() / 4 * 3 - padding)
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn image(media_type: &str, data: &str) -> SentImage {
+        SentImage { media_type: media_type.to_owned(), data: data.to_owned() }
+    }
+
+    #[test]
+    fn the_size_of_an_image_is_that_of_its_bytes() {
+        assert_eq!(decoded_len("aGk="), Some(2));
+        assert_eq!(decoded_len("aGkh"), Some(3));
+        for bad in ["", "aGk", "a===", "aG k", "aG-_", "=aGk"] {
+            assert_eq!(decoded_len(bad), None, "{bad}");
+        }
+        let cap = "A".repeat(MOST_BYTES.div_ceil(3) * 4);
+        assert_eq!(check(&[image("image/png", &cap)]).unwrap_err().code, ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn only_what_servers_take_is_sent() {
+        assert_eq!(check(&[image("image/png", "aGk="), image("image/webp", "aGkh")]), Ok(()));
+        for bad in [image("image/svg+xml", "aGk="), image("image/png", "not base64")] {
+            assert_eq!(check(&[bad]).unwrap_err().code, ErrorCode::InvalidInput);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What is asked beside a stream: where a turn's stream is the answer to what began it, nothing else tells of a run
+//! that another client drives, of what waits in it, or of what a broken stream swallowed.
+//!
+//! A look is the protocol's checks and, once nothing runs any more and the history is owed, the whole history. Each
+//! answer becomes a frame of the log; one equal to the last of its name is dropped. Looks follow an opened window, an
+//! approval, a drop, silence, a stop and a crash; while a run goes on that is not ours they follow each other. A session
+//! nobody looks at and nothing of ours runs in is never made the server's current one for it.
+
+use std::collections::{HashMap, HashSet};
+
+use contract::{
+    Millis,
+    error::{AppError, ErrorCode},
+    request::RequestState,
+    session::SessionState,
+    wire::{Frame, Origin},
+};
+use protocols::{Checked, RemoteSession};
+use store::{OutboxMessage, OutboxState, StoreError};
+use tokio::time::{Duration, Instant};
+
+use super::task::{News, SessionTask};
+use crate::server::{
+    floor::{Going, is_busy},
+    link::AskError,
+};
+
+/// How often a run that is not ours is looked at.
+const FOLLOW_EVERY: Duration = Duration::from_secs(2);
+
+/// The pause after the first look that failed; each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause after looks that failed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A request whose time has run out without a word is looked at so much later (milliseconds).
+const AFTER_DEADLINE_MS: i64 = 2_000;
+
+/// The list calls a session changed that our own turn changed: within this much of its end (milliseconds).
+const OWN_CHANGE_MS: i64 = 10_000;
+
+/// The name of the frame that a whole history becomes.
+const HISTORY: &str = "history";
+
+/// What is known of the looks of one session.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    looking: Option<u64>,
+    again: bool,
+    owed: bool,
+    /// The whole history was read at least once since this record began.
+    read_once: bool,
+    failures: u32,
+    last: HashMap<String, String>,
+    /// Requests that were looked at since they appeared.
+    seen: HashSet<String>,
+    /// Requests whose deadline was looked at.
+    expired: HashSet<String>,
+    own_turn_over: Option<Millis>,
+    /// When the next look is due.
+    pub at: Option<Instant>,
+}
+
+/// What a look found.
+pub(super) enum Look {
+    /// The checks' answers; `None` = the session is not current, and nobody here looks at it.
+    Checks(Option<Vec<Checked>>),
+    /// The whole history.
+    History(String),
+}
+
+impl Beside {
+    pub(super) fn new(read_once: bool) -> Self {
+        Self { read_once, ..Self::default() }
+    }
+
+    /// What comes next is news, even where it says the same as before.
+    pub(super) fn forget(&mut self) {
+        self.last.clear();
+    }
+
+    /// The history must be read once nothing runs.
+    pub(super) fn owe_history(&mut self) {
+        self.owed = true;
+    }
+
+    /// Whether a look goes on, or the history is still owed.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.looking.is_some() || self.owed
+    }
+
+    /// Whether a look goes on.
+    pub(super) fn is_looking(&self) -> bool {
+        self.looking.is_some()
+    }
+
+    /// Gives a look up: its link says nothing any more.
+    pub(super) fn abandon(&mut self) {
+        self.looking = None;
+    }
+
+    /// Our own turn has ended with its last word.
+    pub(super) fn turn_over(&mut self, now: Millis) {
+        self.own_turn_over = Some(now);
+    }
+
+    /// Whether the history was ever read: before that, nobody can tell a message that is there from one that is not.
+    pub(super) fn has_read(&self) -> bool {
+        self.read_once
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pause = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(self.failures)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        pause
+    }
+}
+
+impl SessionTask {
+    /// Whether this session's server tells of a turn only in the answer to what began it.
+    pub(super) fn has_turn_streams(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.protocol.whole_history(&self.record.remote_id).is_some())
+    }
+
+    /// Looks at the session beside its stream, or once more after the look that goes on.
+    pub(super) fn look(&mut self) {
+        let Some(link) = self.link.clone().filter(|_| self.has_turn_streams()) else { return };
+        if self.beside.looking.is_some() {
+            self.beside.again = true;
+            return;
+        }
+        let generation = self.begin_look();
+        let ours = !self.watchers.is_empty()
+            || self.stream.is_open()
+            || self.beside.owed
+            || !self.in_flight.is_empty()
+            || !self.outbox.is_empty();
+        let going = if ours { Going::There } else { Going::OnlyIfThere };
+        let (news, remote) = (self.news.clone(), self.record.remote_id.clone());
+        tokio::spawn(async move {
+            let looked = async {
+                let Some(floor) = link.stand(&remote, going).await? else { return Ok(Look::Checks(None)) };
+                let mut checks = Vec::new();
+                for ask in link.protocol.checks(&remote) {
+                    match link.once(&ask).await {
+                        Ok(checked) => checks.push(checked),
+                        Err(failed) => {
+                            floor.leave().await;
+                            return Err(failed);
+                        }
+                    }
+                }
+                floor.leave().await;
+                Ok(Look::Checks(Some(checks)))
+            };
+            let looked = looked.await;
+            // The session's task may have ended; the next one looks for itself.
+            let _ = news.send(News::Looked { generation, looked }).await;
+        });
+    }
+
+    fn begin_look(&mut self) -> u64 {
+        self.beside.at = None;
+        self.beside.again = false;
+        let generation = self.history.begin_beside();
+        self.beside.looking = Some(generation);
+        generation
+    }
+
+    fn read_whole_history(&mut self) {
+        let Some(link) = self.link.clone() else { return };
+        let Some(ask) = link.protocol.whole_history(&self.record.remote_id) else { return };
+        let generation = self.begin_look();
+        self.fold.reducer.touch_header();
+        let (news, remote) = (self.news.clone(), self.record.remote_id.clone());
+        tokio::spawn(async move {
+            let looked = link.once_at(&remote, &ask).await.map(Look::History);
+            // The session's task may have ended; the next one looks for itself.
+            let _ = news.send(News::Looked { generation, looked }).await;
+        });
+    }
+
+    /// Takes what a look found.
+    pub(super) async fn looked(&mut self, generation: u64, looked: Result<Look, AskError>) -> Result<(), StoreError> {
+        if self.beside.looking != Some(generation) {
+            return Ok(());
+        }
+        self.beside.looking = None;
+        match looked {
+            Ok(Look::Checks(None)) => {
+                self.beside.failures = 0;
+                self.beside.again = false;
+            }
+            Ok(Look::Checks(Some(checks))) => {
+                self.beside.failures = 0;
+                for Checked { name, body } in checks {
+                    self.take_beside(name, body, Origin::Answer).await?;
+                }
+                self.after_checks(generation).await?;
+            }
+            Ok(Look::History(_)) if self.stream.is_open() => {
+                // A turn began meanwhile: what was read is older than what its stream brings.
+                self.beside.again = false;
+            }
+            Ok(Look::History(body)) => {
+                self.beside.failures = 0;
+                self.take_beside(HISTORY, body, Origin::History).await?;
+                self.history_is_in(generation).await?;
+            }
+            Err(failed) => self.look_failed(&failed.error, generation).await?,
+        }
+        if std::mem::take(&mut self.beside.again) {
+            self.look();
+        }
+        self.fold.reducer.touch_header();
+        Ok(())
+    }
+
+    /// One answer becomes one frame, where it says something new.
+    async fn take_beside(&mut self, name: &str, body: String, origin: Origin) -> Result<(), StoreError> {
+        if self.beside.last.get(name) == Some(&body) {
+            return Ok(());
+        }
+        self.beside.last.insert(name.to_owned(), body.clone());
+        let frame = Frame { name: Some(name.to_owned()), data: body, ..Frame::default() };
+        let now = self.now();
+        self.take_frames(vec![frame], origin, now).await.map(|_| ())
+    }
+
+    async fn after_checks(&mut self, generation: u64) -> Result<(), StoreError> {
+        if self.stream.is_open() {
+            return self.resolve_checks(generation).await;
+        }
+        if is_busy(&self.fold.reducer.state) {
+            // Another client's run: its end is seen here, and then what it did is read.
+            self.beside.owed = true;
+            self.beside.at = Some(Instant::now() + FOLLOW_EVERY);
+            return self.resolve_checks(generation).await;
+        }
+        self.settle_stop_if_idle().await?;
+        if self.beside.owed {
+            self.read_whole_history();
+            return Ok(());
+        }
+        self.resolve_checks(generation).await?;
+        self.flush_outbox().await
+    }
+
+    async fn history_is_in(&mut self, generation: u64) -> Result<(), StoreError> {
+        self.beside.owed = false;
+        self.beside.read_once = true;
+        self.record.synced_updated_at = self.record.updated_at.or(Some(0));
+        self.history.beside_done();
+        self.resolve_checks(generation).await?;
+        self.judge_lost(generation).await?;
+        self.flush_outbox().await
+    }
+
+    async fn look_failed(&mut self, error: &AppError, generation: u64) -> Result<(), StoreError> {
+        tracing::info!(session_id = self.id.0, code = ?error.code, "the session could not be looked at");
+        match error.code {
+            ErrorCode::GoneAtServer => {
+                self.gone().await?;
+                self.resolve_checks(u64::MAX).await?;
+            }
+            // Another token, or the person's word, looks again.
+            ErrorCode::Unauthorized | ErrorCode::Forbidden => {}
+            ErrorCode::TooLarge | ErrorCode::WrongProtocol => {
+                // Asked again it would say the same. What can be known is known, and nothing waits for more of it.
+                self.say_refused(error);
+                self.history_is_in(generation).await?;
+            }
+            _ => self.beside.at = Some(Instant::now() + self.beside.next_pause()),
+        }
+        Ok(())
+    }
+
+    /// Messages whose arrival was not known: those that the history did not bring wait for the person's word.
+    async fn judge_lost(&mut self, generation: u64) -> Result<(), StoreError> {
+        let lost: Vec<OutboxMessage> = self
+            .outbox
+            .iter()
+            .filter(|message| message.state == OutboxState::Sending)
+            .filter(|message| self.uncertain.get(&message.id).is_some_and(|since| *since <= generation))
+            .cloned()
+            .collect();
+        for message in lost {
+            self.hold_back(&message.id).await?;
+            self.say_refused(&AppError::new(
+                ErrorCode::Unreachable,
+                "The connection broke while a message was on its way, and the server's history does not hold it. It was not sent again.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A request that was not there before is looked at once: the stream does not tell all of it.
+    pub(super) fn look_at_new_requests(&mut self) {
+        if !self.stream.is_open() || self.stream.turn.is_none() {
+            return;
+        }
+        let open = self.fold.reducer.requests.open();
+        let new: Vec<String> =
+            open.filter(|request| !self.beside.seen.contains(&request.id)).map(|request| request.id.clone()).collect();
+        if !new.is_empty() {
+            self.beside.seen.extend(new);
+            self.look();
+        }
+    }
+
+    /// When a request's time has run out for long enough that somebody should have said so.
+    pub(super) fn expiry_due(&self) -> Option<Instant> {
+        if !self.has_turn_streams() {
+            return None;
+        }
+        let now = self.hub.now();
+        let open = self.fold.reducer.requests.open();
+        let due = open
+            .filter(|request| request.state == RequestState::Open && !self.beside.expired.contains(&request.id))
+            .filter_map(|request| request.deadline)
+            .min()?;
+        let left = u64::try_from(due + AFTER_DEADLINE_MS - now).unwrap_or(0);
+        Some(Instant::now() + Duration::from_millis(left))
+    }
+
+    /// Looks where a request's time has run out.
+    pub(super) fn look_at_expired(&mut self) {
+        let now = self.hub.now();
+        let open = self.fold.reducer.requests.open();
+        let due: Vec<String> = open
+            .filter(|request| request.deadline.is_some_and(|deadline| deadline + AFTER_DEADLINE_MS <= now))
+            .filter(|request| !self.beside.expired.contains(&request.id))
+            .map(|request| request.id.clone())
+            .collect();
+        if !due.is_empty() {
+            self.beside.expired.extend(due);
+            self.look();
+        }
+    }
+
+    /// The server's list says something of a session whose turns have streams of their own.
+    pub(super) fn listed_beside(&mut self, remote: &RemoteSession, stale: bool) {
+        if self.stream.is_open() {
+            return;
+        }
+        let watched = !self.watchers.is_empty();
+        let runs = is_busy(&remote.state);
+        let ran = is_busy(&self.fold.reducer.state);
+        if runs != ran {
+            self.beside.owed |= watched;
+            if runs {
+                self.fold.reducer.state = remote.state.clone();
+                self.fold.reducer.touch_header();
+            }
+            if runs || watched || self.beside.owed {
+                self.look();
+            } else {
+                // Nobody saw what ran there, and nobody looks: the history is read when somebody does.
+                self.fold.reducer.state = SessionState::Idle;
+                self.fold.reducer.touch_header();
+            }
+        } else if stale && watched {
+            let own = self.beside.own_turn_over.zip(remote.updated_at);
+            if own.is_some_and(|(over, changed)| changed <= over + OWN_CHANGE_MS) {
+                self.record.synced_updated_at = self.record.updated_at;
+            } else {
+                self.beside.owed = true;
+                self.look();
+            }
+        }
+    }
+}
