@@ -18,9 +18,12 @@ describe('stepDetail', () => {
     expect(stepDetail(step({ layer: 'auth', status: 401, detail: 'HTTP 401 · invalid token' }))).toBe(
       'invalid token',
     );
+    const unknown =
+      'no connection: client error (Connect): dns error: error resolving DNS: failed to lookup address information: Name or service not known';
+    expect(stepDetail(step({ layer: 'dns', detail: unknown }))).toBe('Name or service not known');
     expect(stepDetail(step({ layer: 'auth', status: 401, detail: 'HTTP 401' }))).toBeNull();
     expect(stepDetail(step({ layer: 'protocol', status: 404, detail: 'HTTP 404 for /agents' }))).toBe(
-      'for /agents',
+      '/agents',
     );
     expect(stepDetail(step({ layer: 'answer', outcome: 'ok', detail: 'HTTP 401' }))).toBeNull();
   });

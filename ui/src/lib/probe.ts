@@ -10,6 +10,8 @@ const WRAPPERS = [
   'error sending request: ',
   'tcp connect error: ',
   'dns error: ',
+  'error resolving DNS: ',
+  'failed to lookup address information: ',
 ];
 
 /** The cause itself, without what wraps it. */
@@ -25,6 +27,6 @@ export function stepDetail(step: ProbeStep): string | null {
   if (step.outcome !== 'failed') return step.layer === 'answer' ? null : step.detail;
   let rest = causeOf(step.detail);
   if (step.status !== null && (step.layer === 'auth' || step.status === 404))
-    rest = rest.replace(new RegExp(`^HTTP ${step.status}(?: · | (?=for ))?`), '');
+    rest = rest.replace(new RegExp(`^HTTP ${step.status}(?: · | for )?`), '');
   return rest === '' ? null : rest;
 }

@@ -225,6 +225,38 @@ export async function screenTests(suite) {
     }
   }
 
+  for (const [size, options] of [
+    ['1360x860', {}],
+    ['480x360', { width: 480, height: 360 }],
+  ]) {
+    await suite.test(
+      `a message of the app covers nothing of a session and no head, ${size}`,
+      async (open) => {
+        const page = await open('plain-approval', { ...options, session: CODING });
+        await page.evaluate(() =>
+          window.rehearsal.overview({ kind: 'notice', text: 'Something was said by a server.' }),
+        );
+        await page.getByText('Something was said by a server.').waitFor();
+        await shot(page, `toast-session-${size}`);
+        const free = (button) =>
+          button.evaluate((element) => {
+            const box = element.getBoundingClientRect();
+            const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+            return box.bottom <= innerHeight && element.contains(at);
+          });
+        for (const name of ['Stop', 'Deny', 'Allow once'])
+          assert.ok(await free(page.getByRole('button', { name, exact: true })), name);
+        await page.evaluate(() =>
+          [...document.querySelectorAll('nav button')].find((b) => b.textContent.includes('Servers')).click(),
+        );
+        const add = button(page, 'Add server');
+        await add.waitFor();
+        await shot(page, `toast-servers-${size}`);
+        assert.ok(await free(add), 'Add server');
+      },
+    );
+  }
+
   await suite.test('the language changes in place and nothing of the session is lost', async (open) => {
     const page = await open('streaming', { session: CODING });
     await page.getByLabel('Message').fill('half a sentence');
