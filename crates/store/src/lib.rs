@@ -8,6 +8,7 @@
 //! No call blocks the runtime: writes go through a bounded queue to the writer thread, which puts what has queued
 //! up into one transaction; reads run on a few threads of their own.
 
+mod checkpoint;
 mod connections;
 mod damage;
 mod encode;

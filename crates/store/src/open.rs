@@ -19,14 +19,14 @@ use crate::{
 /// Statements kept prepared per connection.
 const STATEMENTS: usize = 96;
 
-/// Of the writing connection. The log is appended in large pages: fewer splits, fewer WAL frames.
+/// Of the writing connection. The log is appended in large pages: fewer splits, fewer WAL frames. Appending needs the
+/// last pages of each tree only: a larger cache would but take fresh memory for every page it writes.
 const WRITER_SETTINGS: &str = "
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = 8192;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -16384;
     PRAGMA recursive_triggers = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA temp_store = MEMORY;
@@ -60,7 +60,7 @@ pub(crate) fn open(path: &Path, now: Millis) -> Result<Opened, StoreError> {
     };
     lock.leave(Left::Open)?;
     let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Opened { store: Store::start(conn, readers, lock, check)?, set_aside: aside })
+    Ok(Opened { store: Store::start(path, conn, readers, lock, check)?, set_aside: aside })
 }
 
 fn open_sound(path: &Path, left: Left) -> Result<(Connection, Check), StoreError> {

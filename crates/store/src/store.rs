@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     Opened, StoreError,
+    checkpoint::Checkpoints,
     damage::{Check, check_pages},
     grouped::{Desk, Numbers, Task},
     lock::Lock,
@@ -79,7 +80,8 @@ impl Store {
     }
 
     pub(crate) fn start(
-        conn: Connection,
+        path: &Path,
+        mut conn: Connection,
         readers: Vec<Connection>,
         lock: Lock,
         check: Check,
@@ -100,6 +102,7 @@ impl Store {
             };
             reads.push_urgent(Box::new(look)).map_err(|_| StoreError::Closed)?;
         }
+        let checkpoints = Checkpoints::take_over(&mut conn, path, damage_seen.clone())?;
         let spawn_failed = |error| StoreError::file("store thread", error);
         let mut threads = Vec::new();
         for conn in readers {
@@ -112,7 +115,8 @@ impl Store {
             });
             threads.push(reader.map_err(spawn_failed)?);
         }
-        let writer = Writer { conn, numbers, queue: writes, readers: threads, lock, damage_seen, ended: ended_tx };
+        let writer =
+            Writer { conn, numbers, queue: writes, checkpoints, readers: threads, lock, damage_seen, ended: ended_tx };
         thread::Builder::new().name("store-write".into()).spawn(move || writer.run()).map_err(spawn_failed)?;
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::{
     StoreError,
+    checkpoint::Checkpoints,
     grouped::{Desk, Numbers, Write},
     lock::{Left, Lock},
     queue::{Lane, Queue},
@@ -39,6 +40,7 @@ pub(crate) struct Writer {
     pub(crate) conn: Connection,
     pub(crate) numbers: Numbers,
     pub(crate) queue: Arc<Queue<Queued>>,
+    pub(crate) checkpoints: Checkpoints,
     pub(crate) readers: Vec<JoinHandle<()>>,
     pub(crate) lock: Lock,
     pub(crate) damage_seen: Arc<AtomicBool>,
@@ -51,7 +53,8 @@ impl Writer {
         while self.queue.pop_group(&mut group, GROUP_ROWS, |queued| queued.write.weight()) {
             self.run_group(&mut group);
         }
-        let Self { conn, readers, lock, damage_seen, ended, .. } = self;
+        let Self { conn, checkpoints, readers, lock, damage_seen, ended, .. } = self;
+        checkpoints.end();
         let ending = finish(conn, readers, lock, &damage_seen);
         if let Err(error) = &ending {
             tracing::error!(%error, "closing the database");
@@ -92,6 +95,7 @@ impl Writer {
         if urgent && let Err(error) = self.conn.execute_batch("PRAGMA synchronous = NORMAL") {
             self.note(&error.into());
         }
+        self.checkpoints.committed(&self.conn);
     }
 
     fn begin(&self, urgent: bool) -> Result<(), StoreError> {

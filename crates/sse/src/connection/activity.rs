@@ -12,6 +12,9 @@ use crate::{
     reconnect::Input,
 };
 
+/// Room for so many pieces is made beforehand at most: reads wait in a queue with the room they have.
+const USUAL_MOST: usize = 256;
+
 pub(super) enum Activity {
     Opening(BoxFuture<'static, Result<ByteStream, OpenError>>),
     Reading(Box<Reading>),
@@ -55,13 +58,15 @@ pub(super) struct Reading {
     body: ByteStream,
     splitter: Splitter,
     last_byte: Instant,
+    /// How many pieces the last read gave: the next is likely to give as many.
+    usual: usize,
     /// How many limits of silence since the last byte were told already.
     told: u32,
 }
 
 impl Reading {
     pub(super) fn new(body: ByteStream, event_cap: usize) -> Self {
-        Self { body, splitter: Splitter::new(event_cap), last_byte: Instant::now(), told: 0 }
+        Self { body, splitter: Splitter::new(event_cap), last_byte: Instant::now(), usual: 0, told: 0 }
     }
 
     /// Counts silence from now on.
@@ -96,7 +101,7 @@ impl Reading {
     /// Takes a chunk and whatever else is there already, up to one batch.
     fn read(&mut self, first: Option<Result<bytes::Bytes, BodyError>>) -> Happened {
         self.alive();
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(self.usual.min(USUAL_MOST));
         let mut size = 0;
         let mut next = Some(first);
         let end = loop {
@@ -113,6 +118,7 @@ impl Reading {
             }
             next = if size < BATCH { self.body.next().now_or_never() } else { None };
         };
+        self.usual = pieces.len();
         Happened::Read(Read { pieces, end })
     }
 }
