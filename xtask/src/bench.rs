@@ -14,6 +14,9 @@ use crate::step;
 use crate::tools::{self, Need};
 use crate::tree::{self, ONE_FEATURE_SET};
 
+/// What is measured is what people install, optimized across crates: also the name of its folder.
+const PROFILE: &str = "dist";
+
 /// How long one bench may take.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
@@ -46,14 +49,14 @@ pub fn bench(wish: &BenchWish) -> Result<bool> {
     let display = if on_display { Some(Display::start(Windows::AsAsked, Folders::Private)?) } else { None };
     let mut all_ended_well = true;
     for name in &names {
-        let binary = tree::binary("release", &format!("bench-{name}"));
+        let binary = tree::binary(PROFILE, &format!("bench-{name}"));
         let mut command = match &display {
             Some(display) => display.command(&binary),
             None => std::process::Command::new(&binary),
         };
-        point_at_binaries(&mut command, "release");
+        point_at_binaries(&mut command, PROFILE);
         command
-            .env("COUNTERSIGN_EXAMPLES", tree::target().join("release").join("examples"))
+            .env("COUNTERSIGN_EXAMPLES", tree::target().join(PROFILE).join("examples"))
             .env(peers::VARIABLE, peers::folder())
             .current_dir(tree::root());
         if wish.json {
@@ -81,7 +84,7 @@ fn chosen(asked: &[String], known: &[String]) -> Result<Vec<String>> {
 
 /// The benches, what they measure, and the examples of the shell they compare it with.
 fn build(names: &[String], examples: &[String]) -> Result<()> {
-    let mut cargo = tree::cargo(&["build", "--release"]);
+    let mut cargo = tree::cargo(&["build", "--profile", PROFILE]);
     cargo.args(ONE_FEATURE_SET).args(["--bin", "countersign", "--bin", "practice"]);
     for name in names {
         cargo.arg("--bin").arg(format!("bench-{name}"));

@@ -24,7 +24,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |given| root().join(given))
 }
 
-/// A binary that cargo built. `profile` is the name of its folder, `debug` or `release`.
+/// A binary that cargo built. `profile` is the name of its folder: `debug`, or what the profile is called.
 pub fn binary(profile: &str, name: &str) -> PathBuf {
     target().join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -14,6 +14,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
 use tests::bench::{Line, median, print};
 
+/// The allocator of the app itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const EVENTS: usize = 200_000;
 /// The typed models of the Qoder client are slow: enough events for a steady rate.
 const MODEL_EVENTS: usize = 20_000;
