@@ -30,6 +30,8 @@ pub(crate) enum Piece {
         name: String,
         /// The arguments as JSON.
         arguments: String,
+        /// What came of it, where that is known.
+        output: Option<String>,
     },
     /// What a compaction left; empty where it was not said.
     Summary(String),
@@ -94,7 +96,8 @@ pub(crate) fn reconcile(known: &[Known], past: &[Piece]) -> Vec<Placed> {
     placed
 }
 
-/// The text of one that was cut off, as far as the history has it: as it is where that is all, else with what follows.
+/// The text of one that was cut off, as the history has it. Where that has several for it, they stay one: ours up to the
+/// last of them, and that one whole.
 fn mended(our: &Token<'_>, covered: &[Token<'_>]) -> Option<String> {
     let Piece::Agent(shown) = our.piece else { return None };
     if our.is_whole {
@@ -108,7 +111,8 @@ fn mended(our: &Token<'_>, covered: &[Token<'_>]) -> Option<String> {
     let (last, before) = covered.split_last()?;
     let before: usize = before.iter().map(|token| token.bare.len()).sum();
     let Piece::Agent(text) = last.piece else { return None };
-    Some(format!("{shown}{}", rest_after(text, our.bare.len() - before)))
+    let ours = shown.len() - rest_after(shown, before).len();
+    Some(format!("{}{text}", shown.get(..ours)?))
 }
 
 /// Summaries: those with the same text, then in order those whose text was never said.

@@ -34,6 +34,7 @@ pub(super) struct Read {
 
 /// What a frame is.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every frame is an event, and each stands in a box of its own")]
 pub(super) enum Form {
     /// An event.
     Event(Said),

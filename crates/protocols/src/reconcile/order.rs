@@ -58,15 +58,20 @@ fn fit(our: &Token<'_>, theirs: &[Token<'_>]) -> (u32, usize) {
         (Piece::Agent(_), Piece::Agent(_)) => return said(our, theirs),
         (Piece::User(_), Piece::User(_)) => user(&our.bare, &their.bare),
         (
-            Piece::Call { call: our_call, name: our_name, .. },
-            Piece::Call { call: their_call, name: their_name, .. },
-        ) => match (our_call == their_call, our_name == their_name, our.bare == their.bare) {
-            (true, true, true) => SAME,
-            // Arguments that were never said, or not all of them.
-            (true, true, false) => SAME - 1,
-            (false, true, true) => ALIKE,
-            _ => 0,
-        },
+            Piece::Call { call: our_call, name: our_name, output: our_output, .. },
+            Piece::Call { call: their_call, name: their_name, output: their_output, .. },
+        ) => {
+            // Ids repeat, and so do commands; a server may also have cut an output short.
+            let differs = our_output.as_ref().zip(their_output.as_ref()).is_some_and(|(ours, theirs)| ours != theirs);
+            match (our_call == their_call, our_name == their_name, our.bare == their.bare) {
+                (true, true, true) if !differs => SAME,
+                // Arguments that were never said, or not all of them.
+                (true, true, false) if !differs => SAME - 1,
+                (true, true, _) => ALIKE,
+                (false, true, true) if !differs => ALIKE,
+                _ => 0,
+            }
+        }
         (Piece::Other(ours), Piece::Other(theirs)) if ours == theirs => SAME,
         _ => 0,
     };
@@ -109,10 +114,10 @@ fn user(ours: &str, theirs: &str) -> u32 {
 /// A table of this many fields at most; beyond, only what is the same is paired.
 const CELLS: usize = 4_000_000;
 
-/// The pairs, in order.
+/// The pairs, in order. Of pairs that fit alike the first counts: histories grow at their end.
 pub(super) fn aligned(ours: &[Token<'_>], theirs: &[Token<'_>]) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    // What is the same at either end is nearly all there is, nearly always.
+    // What is the same at the beginning is nearly all there is, nearly always.
     let (mut our_head, mut their_head) = (0, 0);
     while let Some(our) = ours.get(our_head) {
         let (score, covers) = fit(our, theirs.get(their_head..).unwrap_or_default());
@@ -123,28 +128,18 @@ pub(super) fn aligned(ours: &[Token<'_>], theirs: &[Token<'_>]) -> Vec<Pair> {
         our_head += 1;
         their_head += covers;
     }
-    let (our_rest, their_rest) =
-        (ours.get(our_head..).unwrap_or_default(), theirs.get(their_head..).unwrap_or_default());
-    let tail = our_rest
-        .iter()
-        .rev()
-        .zip(their_rest.iter().rev())
-        .take_while(|(our, their)| fit(our, std::slice::from_ref(their)).0 == SAME)
-        .count();
-    let our_middle = our_rest.get(..our_rest.len() - tail).unwrap_or_default();
-    let their_middle = their_rest.get(..their_rest.len() - tail).unwrap_or_default();
-    let middle = if our_middle.len().saturating_mul(their_middle.len()) <= CELLS {
-        best(our_middle, their_middle)
+    let our_rest = ours.get(our_head..).unwrap_or_default();
+    let their_rest = theirs.get(their_head..).unwrap_or_default();
+    let rest = if our_rest.len().saturating_mul(their_rest.len()) <= CELLS {
+        best(our_rest, their_rest)
     } else {
-        first_come(our_middle, their_middle)
+        first_come(our_rest, their_rest)
     };
-    pairs.extend(middle.into_iter().map(|pair| Pair {
+    pairs.extend(rest.into_iter().map(|pair| Pair {
         our: pair.our + our_head,
         their: pair.their + their_head,
         ..pair
     }));
-    let (our_end, their_end) = (ours.len() - tail, theirs.len() - tail);
-    pairs.extend((0..tail).map(|at| Pair { our: our_end + at, their: their_end + at, covers: 1 }));
     pairs
 }
 

@@ -127,7 +127,7 @@ pub(super) struct Ended {
 /// How a run ended.
 #[derive(Debug)]
 pub(super) enum End {
-    Result(Outcome),
+    Result(Box<Outcome>),
     Failed { word: String, message: String },
     Cancelled,
 }
@@ -224,7 +224,7 @@ fn form(frame: &Frame, name: &str) -> Form {
     };
     match name {
         "event" => Form::Said(said(&fields)),
-        "result" => Form::End(End::Result(outcome(&fields))),
+        "result" => Form::End(End::Result(Box::new(outcome(&fields)))),
         "error" => Form::End(End::Failed {
             word: fields.word("error").unwrap_or_default(),
             message: fields.word("message").unwrap_or_default(),

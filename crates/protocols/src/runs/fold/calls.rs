@@ -50,7 +50,7 @@ impl Run {
         told: &mut Told<'_>,
     ) {
         let item = self.item_for(&call);
-        let piece = Piece::Call { call: call.clone(), name: name.clone(), arguments: arguments.clone() };
+        let piece = Piece::Call { call: call.clone(), name: name.clone(), arguments: arguments.clone(), output: None };
         shown.add(&item, told.turn(), piece, true);
         shown.calls.insert(item.clone(), Fate::Open);
         told.push(EventBody::ToolCall {
@@ -150,6 +150,7 @@ pub(super) fn end_call(item: &str, name: Option<String>, ended: &Ended, shown: &
         told.push(EventBody::ToolEnded { call: item.to_owned(), state: ToolState::Skipped });
         return;
     }
+    shown.answered(item, &ended.output);
     told.push(EventBody::ToolResult {
         id: format!("{item}.result"),
         call: item.to_owned(),

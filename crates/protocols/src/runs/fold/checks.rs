@@ -65,17 +65,17 @@ impl Fold {
         self.settle_foreign(pending.as_ref().map(Pending::call), &mut told);
         match pending {
             Some(pending) => {
-                told.status(&mut self.state, SessionState::Waiting);
+                told.status_again(&mut self.state, SessionState::Waiting);
                 self.ask_foreign(pending, &mut told);
             }
-            None if is_running => told.status(&mut self.state, SessionState::Running),
+            None if is_running => told.status_again(&mut self.state, SessionState::Running),
             None => {
                 // Nothing runs: what the history left open has no end.
                 for item in self.shown.open_calls() {
                     self.shown.calls.insert(item.clone(), Fate::Silent);
                     told.push(EventBody::ToolEnded { call: item, state: ToolState::Cancelled });
                 }
-                told.status(&mut self.state, SessionState::Idle);
+                told.status_again(&mut self.state, SessionState::Idle);
             }
         }
     }

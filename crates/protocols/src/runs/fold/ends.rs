@@ -26,7 +26,7 @@ impl Fold {
             self.begin(None, out);
         }
         let stop = match end {
-            End::Result(outcome) => self.result(outcome, seen, out),
+            End::Result(outcome) => self.result(*outcome, seen, out),
             End::Cancelled => {
                 self.close(MessageState::Incomplete, out);
                 StopReason::Stopped
@@ -42,7 +42,7 @@ impl Fold {
     /// A frame that ends the run, of which nothing else could be read.
     pub(super) fn end_unread(&mut self, name: &str, raw: &str, seen: Seen, out: &mut Vec<Event>) {
         match name {
-            "result" => self.end(End::Result(Outcome::default()), seen, out),
+            "result" => self.end(End::Result(Box::default()), seen, out),
             "error" => self.end(End::Failed { word: String::new(), message: raw.to_owned() }, seen, out),
             _ => {}
         }
@@ -159,5 +159,11 @@ fn advised(word: &str, message: &str) -> String {
         }
         _ => "",
     };
-    [message.trim(), advice].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let message = message.trim();
+    match (message, advice) {
+        ("", _) => advice.to_owned(),
+        (_, "") => message.to_owned(),
+        _ if message.ends_with(['.', '!', '?', '。']) => format!("{message} {advice}"),
+        _ => format!("{message}. {advice}"),
+    }
 }

@@ -34,6 +34,7 @@ struct Past {
 #[derive(Debug)]
 struct Answered {
     output: Vec<Part>,
+    text: String,
     ok: bool,
 }
 
@@ -73,7 +74,9 @@ impl Fold {
                     }
                     let id = item.id.clone();
                     ids.push(id.clone());
-                    if let Some(Past { result: Some(result), .. }) = past.get_mut(of).and_then(Option::take) {
+                    let Some(Past { piece, result, .. }) = past.get_mut(of).and_then(Option::take) else { continue };
+                    adopt(item, piece);
+                    if let Some(result) = result {
                         self.answered(&id, result, &mut told);
                     }
                 }
@@ -141,6 +144,7 @@ impl Fold {
         if self.shown.calls.insert(item.to_owned(), Fate::Told) == Some(Fate::Told) {
             return;
         }
+        self.shown.answered(item, &result.text);
         told.push(EventBody::ToolResult {
             id: format!("{item}.result"),
             call: item.to_owned(),
@@ -148,6 +152,18 @@ impl Fold {
             output: result.output,
             is_error: !result.ok,
         });
+    }
+}
+
+/// The next history will say it so again: then it is the same at once.
+fn adopt(item: &mut Known, theirs: Piece) {
+    match (&item.piece, theirs) {
+        (Piece::User(_), theirs @ Piece::User(_)) => item.piece = theirs,
+        (Piece::Call { output: ours, .. }, Piece::Call { call, name, arguments, output }) => {
+            let output = output.or_else(|| ours.clone());
+            item.piece = Piece::Call { call, name, arguments, output };
+        }
+        _ => {}
     }
 }
 
@@ -222,7 +238,7 @@ fn read(raw: &str) -> Option<Vec<Past>> {
                     let name = fields.word("name").unwrap_or_default();
                     let arguments = fields.raw("arguments").unwrap_or("{}").to_owned();
                     past.push(Past {
-                        piece: Piece::Call { call, name, arguments },
+                        piece: Piece::Call { call, name, arguments, output: None },
                         pictures: Vec::new(),
                         result: None,
                     });
@@ -231,13 +247,19 @@ fn read(raw: &str) -> Option<Vec<Past>> {
             Some("tool") => {
                 let mut output = text_parts(&text);
                 output.extend(pictures(&message));
-                let result = Some(Answered { output, ok: message.flag("ok") != Some(false) });
+                let ok = message.flag("ok") != Some(false);
+                let result = Some(Answered { output, text: text.clone(), ok });
                 let call = message.number_or_text("tool_call_id").unwrap_or_default();
                 match open.remove(&call).and_then(|index| past.get_mut(index)) {
-                    Some(known) => known.result = result,
+                    Some(known) => {
+                        if let Piece::Call { output, .. } = &mut known.piece {
+                            *output = Some(text);
+                        }
+                        known.result = result;
+                    }
                     None => {
                         let name = message.word("tool_name").unwrap_or_default();
-                        let piece = Piece::Call { call, name, arguments: "{}".to_owned() };
+                        let piece = Piece::Call { call, name, arguments: "{}".to_owned(), output: Some(text) };
                         past.push(Past { piece, pictures: Vec::new(), result });
                     }
                 }

@@ -39,6 +39,15 @@ impl Shown {
         }
     }
 
+    /// What came of a call is known.
+    pub(super) fn answered(&mut self, id: &str, text: &str) {
+        if let Some(Known { piece: Piece::Call { output, .. }, .. }) =
+            self.known.iter_mut().rev().find(|known| known.id == id)
+        {
+            *output = Some(text.to_owned());
+        }
+    }
+
     /// Calls of which no end is known, by item.
     pub(super) fn open_calls(&self) -> Vec<String> {
         self.known

@@ -36,6 +36,12 @@ impl<'a> Told<'a> {
         }
     }
 
+    /// Says a state, known or not: others may have changed it meanwhile.
+    pub(super) fn status_again(&mut self, known: &mut SessionState, state: SessionState) {
+        known.clone_from(&state);
+        self.push(EventBody::Status(state));
+    }
+
     pub(super) fn message(&mut self, id: &str, role: Role, parts: Vec<Part>, state: MessageState) {
         self.push(EventBody::Message { id: id.to_owned(), replaces: None, role, parts, state });
     }
