@@ -4,4 +4,7 @@ import { afterEach } from 'vitest';
 import { setLanguage } from '$lib/i18n/i18n.svelte';
 
 setLanguage('en', ['en']);
-afterEach(() => cleanup());
+afterEach(() => {
+  cleanup();
+  localStorage.clear();
+});

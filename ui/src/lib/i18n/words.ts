@@ -324,9 +324,11 @@ export function requestTitle(request: Request): string {
 export const serverName = (server: Pick<Server, 'name' | 'practice'>): string =>
   server.practice && server.name === 'Practice' ? m.practice_short() : server.name;
 
-/** Where a tool comes from: the name of its server, or the person, who is the client that runs it. */
-export const sourceWords = (source: string): string =>
-  source === 'client' ? m.tool_from_client() : m.tool_from({ source });
+/** Where a tool comes from: the person, who is the client that runs it, the agent's server itself, or a server by name. */
+export function sourceWords(source: string): string {
+  if (source === 'client') return m.tool_from_client();
+  return source === 'server' ? m.tool_from_server() : m.tool_from({ source });
+}
 
 const TOKENS: Record<TokenState, () => string> = {
   none: m.token_none,

@@ -5,6 +5,7 @@
 import { getContext, setContext } from 'svelte';
 import { asAppError, type Backend, type CloseAsked } from '$lib/backend/backend';
 import type { AppError, Batch, Overview, Preferences, Server, ServerId, SessionId } from '$lib/contract';
+import type { ChosenImage } from '$lib/composer/images';
 import { setLanguage } from '$lib/i18n/i18n.svelte';
 import { linkDoubt, type LinkDoubt } from '$lib/markdown/doubt';
 import { Announcer } from './announce.svelte';
@@ -47,6 +48,8 @@ export class AppState {
   readonly groups = $derived(groupSessions(this.overview?.sessions ?? []));
   readonly waiting = $derived((this.overview?.sessions ?? []).reduce((sum, row) => sum + row.waiting, 0));
 
+  /** Images that were chosen for a session's next message and not sent. */
+  readonly images = new Map<SessionId, ChosenImage[]>();
   private readonly drafts = new Map<SessionId, string>();
   private batch = 0;
   private reading = false;
