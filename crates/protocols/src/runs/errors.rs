@@ -59,7 +59,9 @@ fn code(status: StatusCode, word: Option<&str>) -> ErrorCode {
     match (status.as_u16(), word) {
         (_, Some("unauthorized")) => ErrorCode::Unauthorized,
         (_, Some("busy")) => ErrorCode::Busy,
-        (_, Some("locked" | "no_model" | "nothing_to_do")) => ErrorCode::Conflict,
+        // Waiting for a run's end would not help.
+        (_, Some("locked" | "no_model")) => ErrorCode::ServerRefused,
+        (_, Some("nothing_to_do")) => ErrorCode::Conflict,
         (_, Some("unreachable")) => ErrorCode::GoneAtServer,
         (401, _) => ErrorCode::Unauthorized,
         (403, _) => ErrorCode::Forbidden,
@@ -70,6 +72,28 @@ fn code(status: StatusCode, word: Option<&str>) -> ErrorCode {
         (408 | 500..=599, _) => ErrorCode::ServerFailed,
         (400..=499, _) => ErrorCode::ServerRefused,
         _ => ErrorCode::WrongProtocol,
+    }
+}
+
+/// The server's words, and what can be done.
+pub(super) fn advised(word: &str, message: &str) -> String {
+    let advice = match word {
+        "locked" => "This session is open in another program: close it there, or use another session.",
+        "no_model" => "No model is set up at this server: add one there.",
+        "busy" => "Another run goes on in this session: wait for its end, or steer it.",
+        "unauthorized" => "Give this server its new token.",
+        "timeout" => "The run may take longer with a higher limit in its options.",
+        "invalid" if message.to_ascii_lowercase().contains("image") => {
+            "The model takes no images: send the message without them, or choose another model."
+        }
+        _ => "",
+    };
+    let message = message.trim();
+    match (message, advice) {
+        ("", _) => advice.to_owned(),
+        (_, "") => message.to_owned(),
+        _ if message.ends_with(['.', '!', '?', '。']) => format!("{message} {advice}"),
+        _ => format!("{message}. {advice}"),
     }
 }
 

@@ -174,7 +174,9 @@ impl Protocol for Speaker {
         if answer.status().is_success() {
             return errors::wrong(answer, "The server answered with something that is no event stream.");
         }
-        errors::refusal(answer)
+        let mut refusal = errors::refusal(answer);
+        refusal.message = errors::advised(refusal.detail.as_deref().unwrap_or_default(), &refusal.message);
+        refusal
     }
 
     fn approach(&self, session: &str) -> Option<Ask<String>> {

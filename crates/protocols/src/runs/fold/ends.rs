@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Seen,
-    runs::parse::{End, Outcome},
+    runs::{
+        errors,
+        parse::{End, Outcome},
+    },
 };
 
 impl Fold {
@@ -93,7 +96,7 @@ impl Fold {
         }
         self.close(MessageState::Incomplete, out);
         let turn = self.run.as_ref().map(|run| run.id.clone());
-        let words = advised(word, &message);
+        let words = errors::advised(word, &message);
         let detail = (!word.is_empty()).then_some(word);
         Told::new(turn, out).push(notice(id, NoticeLevel::Error, NoticeCode::ErrorFatal, &words, detail));
         Some(match word {
@@ -143,27 +146,5 @@ fn stop_reason(reason: String, words: Option<String>) -> StopReason {
         "paused" => StopReason::Paused,
         "interrupted" => StopReason::Interrupted,
         _ => StopReason::Other { word: reason },
-    }
-}
-
-/// The server's words, and what can be done.
-fn advised(word: &str, message: &str) -> String {
-    let advice = match word {
-        "locked" => "This session is open in another program: close it there, or use another session.",
-        "no_model" => "No model is set up at this server: add one there.",
-        "busy" => "Another run goes on in this session: wait for its end, or steer it.",
-        "unauthorized" => "Give this server its new token.",
-        "timeout" => "The run may take longer with a higher limit in its options.",
-        "invalid" if message.to_ascii_lowercase().contains("image") => {
-            "The model takes no images: send the message without them, or choose another model."
-        }
-        _ => "",
-    };
-    let message = message.trim();
-    match (message, advice) {
-        ("", _) => advice.to_owned(),
-        (_, "") => message.to_owned(),
-        _ if message.ends_with(['.', '!', '?', '。']) => format!("{message} {advice}"),
-        _ => format!("{message}. {advice}"),
     }
 }
