@@ -45,6 +45,8 @@ pub enum ConnectionState {
     Ended,
     /// The server is paused or off.
     Paused,
+    /// What is kept of the server has reached its cap on disk: nothing more is read until the cap is raised.
+    Full,
 }
 
 /// Why a connection ended or could not be made.

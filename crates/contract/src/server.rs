@@ -62,6 +62,8 @@ pub struct ServerOptions {
     pub insecure_accepted: bool,
     /// The cap on one line or event of this server's streams, in bytes. `None` = 64 MiB.
     pub event_cap_bytes: Option<u64>,
+    /// The cap on what is kept of this server's events on disk, in bytes. `None` = 8 GiB.
+    pub disk_cap_bytes: Option<u64>,
 }
 
 /// How a token is sent.
@@ -184,6 +186,8 @@ pub enum ServerWarning {
     PlainHttp,
     /// Its token lives in memory only and is gone when the app ends.
     TokenNotStored,
+    /// What is kept of it has reached its cap on disk: nothing more is read from it until the cap is raised.
+    StorageFull,
     /// Its own setting runs commands without asking, whatever a run asks for.
     CommandsNotAsked,
     /// Its own setting refuses all commands, whatever a run asks for.

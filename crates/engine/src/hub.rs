@@ -16,7 +16,7 @@ use contract::{
 use store::Store;
 use tokio::time::Instant;
 
-use crate::{Clock, Credentials, PreferencesStore, WindowFeed};
+use crate::{Clock, Credentials, PreferencesStore, WindowFeed, kept::KeptByServer};
 
 /// Rows an overview carries at most; all others are found in the history.
 const OVERVIEW_ROWS: usize = 500;
@@ -34,6 +34,8 @@ pub struct Hub {
     lists: Mutex<Lists>,
     feeds: Mutex<HashMap<String, WindowFeed>>,
     streamed_at: Mutex<Option<Instant>>,
+    /// What is kept of each server.
+    pub kept: KeptByServer,
 }
 
 /// Without frames for this long, the record's writer has time for what can wait.
@@ -69,6 +71,7 @@ impl Hub {
             lists: Mutex::new(lists),
             feeds: Mutex::default(),
             streamed_at: Mutex::default(),
+            kept: KeptByServer::default(),
         }
     }
 

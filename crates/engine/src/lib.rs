@@ -11,6 +11,7 @@ pub mod feed;
 mod hub;
 mod ids;
 mod images;
+mod kept;
 pub mod preferences;
 pub mod request;
 mod rows;

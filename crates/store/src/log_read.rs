@@ -1,6 +1,7 @@
 //! The log's read side.
 
 use contract::{
+    server::ServerId,
     session::SessionId,
     wire::{Cursor, LoggedFrame},
 };
@@ -68,6 +69,22 @@ impl Store {
             let mut query =
                 conn.prepare_cached("SELECT 1 FROM frames WHERE session = ?1 AND event_id = ?2 AND kind = 1")?;
             event_ids.iter().map(|id| Ok(query.exists(params![session.0, id])?)).collect()
+        })
+        .await
+    }
+
+    /// Bytes of the events kept of a server. Reads through all of them: some milliseconds for every hundred megabytes.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn kept_bytes(&self, server: ServerId) -> Result<u64, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT coalesce(sum(octet_length(frames.data)), 0)
+                 FROM sessions JOIN frames ON frames.session = sessions.id WHERE sessions.server = ?1",
+            )?;
+            let bytes: i64 = query.query_row([&server.0], |row| row.get(0))?;
+            Ok(bytes.cast_unsigned())
         })
         .await
     }

@@ -12,6 +12,7 @@ mod probe;
 mod queue;
 mod reconnect;
 mod record;
+mod room;
 mod secrets;
 mod servers;
 mod stop;

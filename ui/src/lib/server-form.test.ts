@@ -9,6 +9,7 @@ describe('readOptions', () => {
       headers: 'x-a: 1\n\n x-b :two words ',
       flushMs: '100',
       capMib: '2',
+      diskMib: '100',
     };
     expect(readOptions(fields)).toEqual({
       options: {
@@ -22,6 +23,7 @@ describe('readOptions', () => {
         ],
         insecure_accepted: false,
         event_cap_bytes: 2097152,
+        disk_cap_bytes: 104857600,
       },
     });
   });
@@ -30,6 +32,7 @@ describe('readOptions', () => {
     [{ url: '' }, { field: 'url' }],
     [{ flushMs: 'fast' }, { field: 'flush' }],
     [{ capMib: '-1' }, { field: 'cap' }],
+    [{ diskMib: '0' }, { field: 'disk' }],
     [{ headers: 'x-a: 1\nnonsense' }, { field: 'headers', line: 2 }],
   ])('names the field that cannot be used: %j', (change, error) => {
     expect(readOptions({ ...emptyFields(), url: 'https://a.example', ...change })).toEqual({ error });

@@ -11,12 +11,17 @@ export interface ServerFields {
   seedCompat: boolean;
   flushMs: string;
   capMib: string;
+  diskMib: string;
   headers: string;
   insecureAccepted: boolean;
 }
 
 export type FieldError =
-  { field: 'url' } | { field: 'flush' } | { field: 'cap' } | { field: 'headers'; line: number };
+  | { field: 'url' }
+  | { field: 'flush' }
+  | { field: 'cap' }
+  | { field: 'disk' }
+  | { field: 'headers'; line: number };
 
 const MIB = 1024 * 1024;
 
@@ -30,6 +35,7 @@ export function emptyFields(): ServerFields {
     seedCompat: false,
     flushMs: '',
     capMib: '',
+    diskMib: '',
     headers: '',
     insecureAccepted: false,
   };
@@ -45,11 +51,15 @@ export function fieldsOf(server: Server): ServerFields {
     auth: options.auth ?? '',
     seedCompat: options.seed_compat,
     flushMs: options.delta_flush_interval_ms?.toString() ?? '',
-    capMib: options.event_cap_bytes === null ? '' : String(options.event_cap_bytes / MIB),
+    capMib: inMib(options.event_cap_bytes),
+    diskMib: inMib(options.disk_cap_bytes),
     headers: options.headers.map((header) => `${header.name}: ${header.value}`).join('\n'),
     insecureAccepted: options.insecure_accepted,
   };
 }
+
+/** A number of bytes as the form shows it; nothing where the app's own limit holds. */
+const inMib = (bytes: number | null): string => (bytes === null ? '' : String(bytes / MIB));
 
 function wholeNumber(text: string): number | null | undefined {
   const trimmed = text.trim();
@@ -64,6 +74,8 @@ export function readOptions(fields: ServerFields): { options: ServerOptions } | 
   if (flush === undefined) return { error: { field: 'flush' } };
   const cap = wholeNumber(fields.capMib);
   if (cap === undefined) return { error: { field: 'cap' } };
+  const disk = wholeNumber(fields.diskMib);
+  if (disk === undefined) return { error: { field: 'disk' } };
   const headers: Header[] = [];
   for (const [index, line] of fields.headers.split('\n').entries()) {
     if (line.trim() === '') continue;
@@ -81,6 +93,7 @@ export function readOptions(fields: ServerFields): { options: ServerOptions } | 
       headers,
       insecure_accepted: fields.insecureAccepted,
       event_cap_bytes: cap === null ? null : cap * MIB,
+      disk_cap_bytes: disk === null ? null : disk * MIB,
     },
   };
 }

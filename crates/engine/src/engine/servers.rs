@@ -18,7 +18,7 @@ use crate::{
     server::{
         address::{is_plain_and_remote, name_of, read_address, written},
         floor::is_busy,
-        link::{Place, ServerLink},
+        link::ServerLink,
         poll::Poll,
         probe,
     },
@@ -156,16 +156,7 @@ impl Engine {
         let cap = stored.options.event_cap_bytes.and_then(|cap| usize::try_from(cap).ok());
         let cap = cap.unwrap_or(sse::frame::DEFAULT_EVENT_CAP);
         let client = Client::new(ClientOptions { body_cap: cap, ..ClientOptions::default() });
-        let link = Arc::new(ServerLink::new(
-            Arc::clone(self.hub()),
-            stored.id.clone(),
-            stored.name.clone(),
-            Place { base_url: stored.base_url.clone(), protocol: stored.protocol.clone() },
-            protocol,
-            client,
-            cap,
-            token,
-        ));
+        let link = Arc::new(ServerLink::new(Arc::clone(self.hub()), stored, protocol, client, cap, token));
         let linked = Linked { link: Arc::clone(&link), cancel: self.inner.cancel.child_token() };
         let poll = Poll { engine: self.clone(), link: Arc::clone(&link), cancel: linked.cancel.clone() };
         let old = self.locked(&self.inner.links).insert(stored.id.clone(), linked);
@@ -177,6 +168,7 @@ impl Engine {
         self.hub().change_server(&stored.id, |view| {
             view.state = ServerState::Checking;
             view.capabilities = link.protocol.capabilities();
+            view.warnings.retain(|warning| *warning != ServerWarning::StorageFull);
         });
         tokio::spawn(poll.run());
         self.relink_sessions(&stored.id, Some(link), same_server).await;

@@ -35,7 +35,10 @@ pub async fn read(link: &ServerLink, hub: &Hub) -> Result<(), AskError> {
 fn of_facts(warning: ServerWarning) -> bool {
     match warning {
         ServerWarning::CommandsNotAsked | ServerWarning::CommandsRefused | ServerWarning::NoModel => true,
-        ServerWarning::Unauthenticated | ServerWarning::PlainHttp | ServerWarning::TokenNotStored => false,
+        ServerWarning::Unauthenticated
+        | ServerWarning::PlainHttp
+        | ServerWarning::TokenNotStored
+        | ServerWarning::StorageFull => false,
     }
 }
 

@@ -12,13 +12,14 @@ use bytes::Bytes;
 use contract::{
     error::{AppError, ErrorCode},
     probe::ProbeLayer,
-    server::{ServerId, ServerState},
+    server::{ServerId, ServerState, ServerWarning},
 };
 use protocols::{Ask, Protocol, Repeat};
+use store::StoredServer;
 use tokio::sync::{Mutex, Notify};
 
 use super::floor::is_busy;
-use crate::{Secret, hub::Hub};
+use crate::{Secret, hub::Hub, kept::DEFAULT_DISK_CAP};
 
 /// Tries of a request that may be repeated freely.
 const TRIES: u32 = 3;
@@ -40,6 +41,8 @@ pub struct ServerLink {
     pub client: sse::client::Client,
     /// The cap on one event of its streams, in bytes.
     pub event_cap: usize,
+    /// The cap on what is kept of it on disk, in bytes.
+    pub disk_cap: u64,
     /// Asks for the list of sessions to be read now.
     pub look: Notify,
     /// Held by whoever asks something of the server's current session.
@@ -81,19 +84,28 @@ impl ServerLink {
     /// A link with a token, where the server has one.
     pub fn new(
         hub: Arc<Hub>,
-        id: ServerId,
-        name: String,
-        place: Place,
+        server: &StoredServer,
         protocol: Arc<dyn Protocol>,
         client: sse::client::Client,
         event_cap: usize,
         token: Option<Secret>,
     ) -> Self {
-        let (look, token) = (Notify::new(), RwLock::new(token));
-        let (floor, retired) = (Arc::default(), AtomicBool::new(false));
         let options = sse::client::ClientOptions { total: PATIENCE, body_cap: event_cap, ..Default::default() };
-        let patient = sse::client::Client::new(options);
-        Self { id, name, place, protocol, client, event_cap, look, floor, patient, token, retired, hub }
+        Self {
+            id: server.id.clone(),
+            name: server.name.clone(),
+            place: Place { base_url: server.base_url.clone(), protocol: server.protocol.clone() },
+            protocol,
+            client,
+            event_cap,
+            disk_cap: server.options.disk_cap_bytes.unwrap_or(DEFAULT_DISK_CAP),
+            look: Notify::new(),
+            floor: Arc::default(),
+            patient: sse::client::Client::new(options),
+            token: RwLock::new(token),
+            retired: AtomicBool::new(false),
+            hub,
+        }
     }
 
     /// Adds the token to a request.
@@ -201,6 +213,18 @@ impl ServerLink {
             // The list is told to every window when it changes: a minute is close enough for "last seen".
             if server.last_seen_at.is_none_or(|last| now - last > 60_000) {
                 server.last_seen_at = Some(now);
+            }
+        });
+    }
+
+    /// What is kept of the server has reached this link's cap: said on the server until another link takes over.
+    pub fn say_full(&self) {
+        if self.retired.load(Ordering::Relaxed) {
+            return;
+        }
+        self.hub.change_server(&self.id, |server| {
+            if !server.warnings.contains(&ServerWarning::StorageFull) {
+                server.warnings.push(ServerWarning::StorageFull);
             }
         });
     }

@@ -138,6 +138,9 @@ impl SessionTask {
             self.history.again = true;
             return;
         }
+        if !self.may_read() {
+            return;
+        }
         if link.protocol.history(&self.record.remote_id, None).is_none() {
             self.beside.owe_history();
             self.look();
@@ -166,6 +169,10 @@ impl SessionTask {
     pub(super) async fn take_history(&mut self, news: HistoryNews) -> Result<(), StoreError> {
         if self.history.reading != Some(news.generation) {
             return Ok(());
+        }
+        if matches!(news.found, Found::Events { .. }) && !self.may_read() {
+            self.history.abandon();
+            return self.stop_for_room().await;
         }
         match news.found {
             Found::Events { events, newest } => {
@@ -401,6 +408,8 @@ impl SessionTask {
             .collect();
         let appended = self.hub.store.append(self.id, logged, store::CursorMove::Keep).await?;
         self.log_seq = self.log_seq.max(appended.log_seq);
+        let came = appended.frames.iter().zip(&appended.outcomes).filter(|(_, came)| **came != store::Outcome::Same);
+        self.kept.add(came.map(|(frame, _)| frame.frame.data.len() as u64).sum());
         Ok(())
     }
 }

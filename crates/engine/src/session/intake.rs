@@ -171,6 +171,7 @@ impl SessionTask {
         terminal: bool,
     ) -> Result<(Taken, Room), StoreError> {
         let mut taken = Taken { terminal, ..Taken::default() };
+        let mut bytes = 0;
         self.log_seq = self.log_seq.max(appended.log_seq);
         let cursor = match cursor {
             CursorMove::Keep => None,
@@ -193,9 +194,11 @@ impl SessionTask {
                 Outcome::Changed => taken.known += u32::from(buffered),
                 Outcome::New => taken.new += u32::from(buffered),
             }
+            bytes += frame.frame.data.len() as u64;
             self.fold.take(frame, parsed);
         }
         logged.clear();
+        self.kept.add(bytes);
         self.take_effects().await?;
         Ok((taken, Room { logged, parsed }))
     }

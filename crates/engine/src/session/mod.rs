@@ -13,6 +13,7 @@ mod publish;
 mod reading;
 pub mod reduce;
 pub mod replay;
+mod room;
 mod stopping;
 mod stream;
 mod task;

@@ -168,6 +168,12 @@ impl Stream {
         }
     }
 
+    /// What is held back will come again.
+    pub(super) fn forget_held(&mut self) {
+        self.held.take();
+        self.hold_until = None;
+    }
+
     /// Ends the connection.
     pub(super) fn close(&mut self) {
         self.ahead = None;
@@ -315,6 +321,7 @@ impl SessionTask {
             Some(Link::State(state)) => self.link_state(state).await?,
             Some(Link::Log(row)) => self.log_connection(row.what, row.detail).await?,
             Some(Link::Opened) => self.link_opened().await?,
+            Some(Link::Batch { .. }) if self.is_full() && self.can_wait() => return self.stop_for_room().await,
             Some(Link::Batch { pieces, received_at }) => self.take_reads(pieces, received_at).await?,
             Some(Link::Refused(response)) => self.link_refused(response.status().as_u16()).await?,
             Some(Link::Quiet { .. }) => self.fold.reducer.touch_header(),
@@ -346,7 +353,8 @@ impl SessionTask {
             | ConnectionState::Waiting { .. }
             | ConnectionState::Forbidden { .. }
             | ConnectionState::Ended
-            | ConnectionState::Paused => {}
+            | ConnectionState::Paused
+            | ConnectionState::Full => {}
         }
         self.stream.state = state;
         self.fold.reducer.touch_header();
@@ -430,7 +438,7 @@ impl SessionTask {
             if appended.frames.len() >= MANY {
                 self.hub.frames_came();
             }
-            if turn < READS_AT_ONCE {
+            if turn < READS_AT_ONCE && !self.is_full() {
                 next = self.ready_read().map(|(pieces, at)| self.begin_reads(pieces, at, std::mem::take(&mut room)));
             }
             let taken;
@@ -510,6 +518,10 @@ impl SessionTask {
     pub(super) async fn drain_held(&mut self) -> Result<(), StoreError> {
         self.stream.hold_until = None;
         for held in self.stream.held.take() {
+            // What finds no room comes again after the cursor, once there is some.
+            if self.is_full() && self.can_wait() {
+                break;
+            }
             match held {
                 Held::Frames(frames, at) if !frames.is_empty() => {
                     self.stream.overtaken |= self.stream.awaits_page;

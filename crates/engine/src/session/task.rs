@@ -37,6 +37,7 @@ use super::{
 use crate::{
     feed::WindowFeed,
     hub::Hub,
+    kept::Kept,
     request::card::Owner,
     server::link::{AskError, ServerLink},
 };
@@ -77,6 +78,8 @@ pub(super) enum News {
     History(HistoryNews),
     /// Of the session itself; `None` where it could not be had.
     Session(Option<Box<protocols::RemoteSession>>),
+    /// How much is kept of the server is known now.
+    Counted,
     /// A decision's answer.
     Delivered { request: String, result: Result<protocols::Sent, AskError> },
     /// A message's answer.
@@ -138,6 +141,9 @@ pub struct SessionTask {
     /// How the next run is asked for.
     pub(super) run_options: RunOptions,
     pub(super) server_name: String,
+    /// What is kept of its server.
+    pub(super) kept: Arc<Kept>,
+    pub(super) counting: bool,
 }
 
 impl SessionTask {
@@ -216,6 +222,7 @@ impl SessionTask {
         let bounds = hub.store.position_bounds(id).await?;
         let (lowest, highest) = bounds.unwrap_or((0, -1));
         let outbox = hub.store.outbox(Some(id)).await?;
+        let kept = hub.kept.of(&record.server);
         let rows = hub.store.connection_log(id, 50).await?;
         let fold = Fold::new(codec(), Reducer::new(owner(id, &record, &server_name), HashMap::new()));
         let in_flight = pending.map(|left| (left.request.clone(), InFlight::after_crash(left))).collect();
@@ -258,6 +265,8 @@ impl SessionTask {
             idle_since: None,
             run_options,
             server_name,
+            kept,
+            counting: false,
         };
         task.fold.reducer.requests.answers_tell = task.has_turn_streams();
         task.replay(true).await?;
@@ -383,9 +392,13 @@ impl SessionTask {
         self.watchers.retain(|_, feed| !feed.is_closed());
         if self.wants_stream() {
             self.idle_since = None;
-            if !self.stream.is_open() {
-                self.open_stream();
-                self.publish(true).await?;
+            if !self.stream.is_open() && self.knows_room() {
+                if self.is_full() {
+                    self.stop_for_room().await?;
+                } else {
+                    self.open_stream();
+                    self.publish(true).await?;
+                }
             }
         } else if self.stream.turn.is_some() {
             // Nobody here lets go of it before its end.
@@ -520,6 +533,7 @@ impl SessionTask {
         match news {
             News::History(news) => self.take_history(news).await?,
             News::Session(remote) => self.take_session(remote.as_deref()).await?,
+            News::Counted => {}
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Looked { generation, looked } => self.looked(generation, looked).await?,

@@ -245,7 +245,8 @@ impl SessionTask {
             | ConnectionState::Waiting { .. }
             | ConnectionState::Gone
             | ConnectionState::Ended
-            | ConnectionState::Paused => ConnectionState::Closed,
+            | ConnectionState::Paused
+            | ConnectionState::Full => ConnectionState::Closed,
         };
         self.fold.reducer.touch_header();
     }

@@ -459,7 +459,7 @@ detail: string, } | { "kind": "unauthorized" } | { "kind": "forbidden",
 /**
  * What the server said.
  */
-message: string, } | { "kind": "gone" } | { "kind": "ended" } | { "kind": "paused" };
+message: string, } | { "kind": "gone" } | { "kind": "ended" } | { "kind": "paused" } | { "kind": "full" };
 
 /**
  * How full the model's context is.
@@ -1973,7 +1973,11 @@ insecure_accepted: boolean,
 /**
  * The cap on one line or event of this server's streams, in bytes. `None` = 64 MiB.
  */
-event_cap_bytes: number | null, };
+event_cap_bytes: number | null, 
+/**
+ * The cap on what is kept of this server's events on disk, in bytes. `None` = 8 GiB.
+ */
+disk_cap_bytes: number | null, };
 
 /**
  * Names a server.
@@ -2013,7 +2017,7 @@ retry_at: number | null, } | { "kind": "paused" } | { "kind": "off" };
 /**
  * Something the person should know about a server.
  */
-export type ServerWarning = "unauthenticated" | "plain_http" | "token_not_stored" | "commands_not_asked" | "commands_refused" | "no_model";
+export type ServerWarning = "unauthenticated" | "plain_http" | "token_not_stored" | "storage_full" | "commands_not_asked" | "commands_refused" | "no_model";
 
 /**
  * A change inside a session.

@@ -343,6 +343,7 @@ const WARNINGS: Record<ServerWarning, () => string> = {
   unauthenticated: m.warn_unauthenticated,
   plain_http: m.warn_plain_http,
   token_not_stored: m.warn_token_not_stored,
+  storage_full: m.warn_storage_full,
   commands_not_asked: m.warn_commands_not_asked,
   commands_refused: m.warn_commands_refused,
   no_model: m.warn_no_model,

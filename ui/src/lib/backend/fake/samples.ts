@@ -76,6 +76,7 @@ export function sampleServer(change: Partial<Server> = {}): Server {
       headers: [],
       insecure_accepted: false,
       event_cap_bytes: null,
+      disk_cap_bytes: null,
     },
     token: 'keyring',
     paused: false,
