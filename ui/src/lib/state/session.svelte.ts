@@ -27,19 +27,13 @@ const REACH_PAGES = 20;
 /** Rows kept of the connection log and of the ledger. */
 const LOG_ROWS = 200;
 
-<<<<<<< ours
 /**
  * Whether what is shown of a session may be out of date: its stream is down, or not up yet. Where a stream lasts as
  * long as a run (`reattach` is false), none between runs is as it should be, and one that opens begins something new.
  */
 export function isStale(connection: ConnectionState, reattach = true): boolean {
   if (connection.kind === 'connecting') return reattach || connection.attempt > 0;
-  return ['waiting', 'unauthorized', 'forbidden', 'paused'].includes(connection.kind);
-=======
-/** Whether what is shown of a session may be out of date: its stream is down, or not up yet. */
-export function isStale(connection: ConnectionState): boolean {
-  return ['waiting', 'connecting', 'unauthorized', 'forbidden', 'paused', 'full'].includes(connection.kind);
->>>>>>> theirs
+  return ['waiting', 'unauthorized', 'forbidden', 'paused', 'full'].includes(connection.kind);
 }
 
 interface Waiting {
