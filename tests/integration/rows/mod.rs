@@ -5,6 +5,7 @@ mod chinese;
 mod elsewhere;
 mod flood;
 mod keyring;
+mod listening;
 mod lists;
 mod once;
 mod pending;

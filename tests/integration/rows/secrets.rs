@@ -9,12 +9,14 @@ use anyhow::Result;
 use contract::{
     command::{EditServer, NoArgs, ReplaceToken, SessionRef},
     error::ErrorCode,
+    request::RequestState,
     server::{Header, ServerOptions, ServerState},
 };
 use engine::MemoryCredentials;
-use practice::{Config, Pace, Practice};
+use practice::{Config, Pace, Practice, RequestAct};
 use pretty_assertions::assert_eq;
-use tests::rig::{decision, draft, engine};
+use serde_json::json;
+use tests::rig::{Dialect, Rig, decision, draft, engine};
 use tracing_subscriber::fmt::MakeWriter;
 
 const CANARY: &str = "canary-5f0c9e2b7d41";
@@ -50,11 +52,7 @@ impl Logged {
 
 #[tokio::test]
 async fn p46_a_token_is_in_no_log_no_file_no_error_and_nothing_that_is_shown() -> Result<()> {
-    let logged = Logged::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false).with_writer(logged.clone());
-    // Everything in this process is captured, also what other threads and other tests log.
-    tracing::subscriber::set_global_default(subscriber.finish())?;
+    let logged = capture()?;
     let dir = tempfile::tempdir()?;
     let practice =
         Practice::start(Config { token: Some(CANARY.to_owned()), pace: Pace::Fast, ..Config::default() }).await?;
@@ -118,6 +116,89 @@ async fn p46_a_token_is_in_no_log_no_file_no_error_and_nothing_that_is_shown() -
         files += 1;
     }
     assert!(files > 0, "the record lies there");
+    Ok(())
+}
+
+/// Captures what this process logs, down to the last detail.
+fn capture() -> Result<Logged> {
+    let logged = Logged::default();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false).with_writer(logged.clone());
+    tracing::subscriber::set_global_default(subscriber.finish())?;
+    Ok(logged)
+}
+
+#[tokio::test]
+async fn p46_a_secret_in_a_tools_arguments_and_output_is_in_no_log_and_no_error() -> Result<()> {
+    let logged = capture()?;
+    let rig = Rig::start(Dialect::Qoder).await?;
+    let (remote, mut view) = rig.play("plain", &[]).await?;
+    view.until("the answer on a live stream", |view| view.text().contains("in a few words") && super::is_live(view))
+        .await?;
+    let call = json!({"id": "evt_call", "type": "agent.tool_use", "name": "Bash",
+        "input": {"command": format!("curl -H 'x-key: {CANARY}' https://example.invalid")}, "evaluated_permission": "ask"});
+    rig.control.emit(&remote, call)?;
+    let stop = json!({"type": "requires_action", "event_ids": ["evt_call"]});
+    rig.control.emit(&remote, json!({"type": "session.status_idle", "stop_reason": stop}))?;
+    view.until("the card", |view| view.open_requests().len() == 1).await?;
+    let card = view.open_requests()[0].clone();
+    assert!(card.command.as_ref().is_some_and(|command| command.text.contains(CANARY)), "the person sees all of it");
+
+    // Every way a decision can fail: refused here, refused there with words that repeat it, lost.
+    let mut words = Vec::new();
+    let mut stale = decision(&card, "allow_once");
+    stale.digest = "0".repeat(64);
+    words.push(format!("{:?}", rig.engine.decide(stale).await));
+    let body = json!({"error": {"type": "invalid_request_error", "message": "no such call"}}).to_string();
+    let refused = RequestAct::Reply { status: 400, content_type: "application/json".to_owned(), body };
+    rig.control.fail_next("POST", &format!("/sessions/{remote}"), refused);
+    rig.engine.decide(decision(&card, "deny")).await?;
+    view.until("the refusal", |view| matches!(view.requests["evt_call"].state, RequestState::Refused { .. })).await?;
+    // Output, an output that is too odd to read, and a frame that is no JSON.
+    let output = json!([{"type": "text", "text": format!("key={CANARY}")}]);
+    rig.control.emit(&remote, json!({"type": "agent.tool_result", "tool_use_id": "evt_call", "content": output}))?;
+    rig.control.emit(&remote, json!({"type": "agent.tool_result", "tool_use_id": 7, "content": {CANARY: [CANARY]}}))?;
+    rig.control.raw(&remote, format!("id: evt_odd\nevent: agent.message\ndata: {{\"{CANARY}\": \n\n"))?;
+    view.until("the output", |view| view.text().contains(&format!("key={CANARY}"))).await?;
+    rig.control.cut_streams();
+    view.until("the stream again", |view| super::connects(view) > 1).await?;
+    words.push(format!("{:?}", view.log));
+    words.push(format!("{:?}", rig.engine.overview("main", NoArgs {}).await?.servers));
+    rig.engine.shutdown().await;
+
+    let log = logged.text();
+    assert!(log.contains("decision not settled"), "the log was captured");
+    let line = log.lines().find(|line| line.contains(CANARY));
+    assert_eq!(line, None, "the log holds what a tool was given");
+    assert!(!words.concat().contains(CANARY), "{words:?}");
+    Ok(())
+}
+
+/// The address that the process with a password in its environment probes.
+const WITH_PASSWORD: &str = "COUNTERSIGN_TEST_P46_WITH_PASSWORD";
+
+#[tokio::test]
+async fn p46_a_password_in_the_environments_proxy_is_in_no_log_and_no_error() -> Result<()> {
+    if let Ok(address) = std::env::var(WITH_PASSWORD) {
+        let logged = capture()?;
+        let dir = tempfile::tempdir()?;
+        let engine = engine(dir.path(), Arc::new(MemoryCredentials::default())).await?;
+        let report = engine.probe_server(draft(&address, "", ServerOptions::default())).await?;
+        assert!(report.error.is_some(), "nobody is there");
+        writeln!(std::io::stdout(), "{report:?}\n{}", logged.text())?;
+        return Ok(());
+    }
+    let mut child = tokio::process::Command::new(std::env::current_exe()?);
+    child.args(["--exact", "rows::secrets::p46_a_password_in_the_environments_proxy_is_in_no_log_and_no_error"]);
+    child.arg("--nocapture").env(WITH_PASSWORD, "https://countersign-test.invalid");
+    for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        // Port 9 of this computer, where nobody listens.
+        child.env(name, format!("http://me:{CANARY}@127.0.0.1:9"));
+    }
+    let output = child.env_remove("NO_PROXY").env_remove("no_proxy").output().await?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("Failed"), "{said}");
+    assert_eq!(said.lines().find(|line| line.contains(CANARY)), None);
     Ok(())
 }
 
