@@ -3,5 +3,6 @@
 mod edges;
 mod properties;
 mod rows;
+mod runs;
 mod spine;
 mod toy;

@@ -1,14 +1,20 @@
 //! The practice server: a fixed identity, an address and a token that live in memory only.
 
+use std::sync::Arc;
+
 use contract::{
     error::{AppError, ErrorCode},
     server::{PRACTICE_SERVER, ServerId, ServerOptions, ServerState, TokenState},
-    session::SessionId,
+    session::{SessionId, SessionState},
 };
+use protocols::RemoteSession;
 use store::StoredServer;
 
 use super::{Engine, not_found};
-use crate::{Secret, server::poll::merged};
+use crate::{
+    Secret,
+    server::{floor::Going, link::ServerLink, poll::merged},
+};
 
 impl Engine {
     /// The practice server runs at this address.
@@ -66,8 +72,11 @@ impl Engine {
                 let ask = link.protocol.list_sessions(None).ok_or_else(|| {
                     AppError::new(ErrorCode::Unsupported, "This server cannot be asked for its sessions.")
                 })?;
-                let page = link.ask(ask).await?;
-                page.rows.into_iter().find(|row| row.id == remote).ok_or_else(|| not_found("session"))?
+                let listed = link.ask(ask).await?.rows.into_iter().find(|row| row.id == remote);
+                match listed {
+                    Some(row) => row,
+                    None => unlisted(&link, remote).await?,
+                }
             }
         };
         if found.id != remote {
@@ -87,4 +96,15 @@ impl Engine {
         self.hub().put_row(crate::rows::row_of(id, &record));
         Ok(id)
     }
+}
+
+/// A session that its server does not list (one without a message, say): the server goes there, so it is there.
+async fn unlisted(link: &Arc<ServerLink>, remote: &str) -> Result<RemoteSession, AppError> {
+    if link.protocol.approach(remote).is_none() {
+        return Err(not_found("session"));
+    }
+    if let Some(floor) = link.stand(remote, Going::There).await? {
+        floor.leave().await;
+    }
+    Ok(RemoteSession { id: remote.to_owned(), state: SessionState::Idle, ..RemoteSession::default() })
 }

@@ -117,6 +117,15 @@ impl Beside {
     }
 }
 
+/// Whether the server answered, and could not say this alone. Some fail where a run goes on (runs-server §3).
+fn is_no(failed: &AskError) -> bool {
+    let of_all = matches!(
+        failed.error.code,
+        ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::GoneAtServer | ErrorCode::ServerPaused
+    );
+    failed.layer.is_none() && !of_all
+}
+
 impl SessionTask {
     /// Whether this session's server tells of a turn only in the answer to what began it.
     pub(super) fn has_turn_streams(&self) -> bool {
@@ -142,17 +151,24 @@ impl SessionTask {
             let looked = async {
                 let Some(floor) = link.stand(&remote, going).await? else { return Ok(Look::Checks(None)) };
                 let mut checks = Vec::new();
+                let mut failed = None;
                 for ask in link.protocol.checks(&remote) {
                     match link.once(&ask).await {
                         Ok(checked) => checks.push(checked),
-                        Err(failed) => {
-                            floor.leave().await;
-                            return Err(failed);
+                        // What one of them cannot say now is no reason to drop what the others say.
+                        Err(refused) if is_no(&refused) => failed = Some(refused),
+                        Err(other) => {
+                            checks.clear();
+                            failed = Some(other);
+                            break;
                         }
                     }
                 }
                 floor.leave().await;
-                Ok(Look::Checks(Some(checks)))
+                match failed {
+                    Some(failed) if checks.is_empty() => Err(failed),
+                    _ => Ok(Look::Checks(Some(checks))),
+                }
             };
             let looked = looked.await;
             // The session's task may have ended; the next one looks for itself.

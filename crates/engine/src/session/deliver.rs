@@ -55,6 +55,8 @@ pub(super) struct InFlight {
     attempt: u32,
     /// A request is under way.
     posting: bool,
+    /// There is another link, or another token, since it left.
+    outdated: bool,
     /// An answer was lost: the server may have it since then.
     may_be_there: bool,
     /// The server's truth must be read before anything more is done.
@@ -76,6 +78,7 @@ impl InFlight {
             at: left.at,
             attempt: 0,
             posting: false,
+            outdated: false,
             may_be_there: true,
             check: Some(Check { refusal: None, since: 0 }),
             changed: false,
@@ -165,6 +168,7 @@ impl SessionTask {
             at,
             attempt: 0,
             posting: false,
+            outdated: false,
             may_be_there: false,
             check: None,
             changed: false,
@@ -249,6 +253,7 @@ impl SessionTask {
         };
         flight.attempt += 1;
         flight.posting = true;
+        flight.outdated = false;
         flight.check = None;
         flight.retry_at = None;
         let ours = flight.ours(Fate::Sending, flight.at);
@@ -289,6 +294,11 @@ impl SessionTask {
         let pause =
             Duration::from_millis(500).saturating_mul(2u32.saturating_pow(flight.attempt.min(8))).min(LONGEST_PAUSE);
         match failed.error.code {
+            // The next token is there already.
+            ErrorCode::Unauthorized if flight.outdated => {
+                flight.retry_at = Some(Instant::now());
+                Ok(())
+            }
             // The token is being asked for; the next one sends it.
             ErrorCode::Unauthorized => Ok(()),
             // Nothing reached the server, or repeating it is safe.
@@ -337,6 +347,9 @@ impl SessionTask {
 
     /// Another token, or another link: what waited is sent now, what is uncertain is looked up first.
     pub(super) fn retry_deliveries_now(&mut self) {
+        for flight in self.in_flight.values_mut() {
+            flight.outdated = flight.posting;
+        }
         let due: Vec<String> = self
             .in_flight
             .iter()
