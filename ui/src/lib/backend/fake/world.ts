@@ -12,6 +12,7 @@ import type {
   HistoryHit,
   Item,
   LedgerRow,
+  Mention,
   NewSessionOptions,
   OverviewChange,
   Patch,
@@ -55,6 +56,8 @@ export class World implements Backend {
   payloads = new Map<string, string>();
   options: NewSessionOptions = { agents: [], environments: [] };
   scenarios: ScenarioRow[] = [];
+  /** What an `@` is completed to. */
+  mentions: Mention[] = [];
   facts: AppFacts = {
     version: '0.1.0',
     os: 'linux',
@@ -189,6 +192,16 @@ export class World implements Backend {
     return server;
   }
 
+  /** Refuses what would stop a run that cannot be left, until the person has agreed. */
+  private checkRuns(server: string, agreed: boolean | undefined): void {
+    const holds = this.servers.find((other) => other.id === server)?.capabilities.reattach === false;
+    const live = [...this.sessions.values()].some(
+      ({ header: { row } }) =>
+        row.server === server && row.live && ['running', 'waiting'].includes(row.state.kind),
+    );
+    if (holds && live && agreed !== true) throw refusal('stops_runs');
+  }
+
   private checkToken(draft: Pick<ServerDraft, 'token' | 'session_only'>): void {
     const keyring = this.facts.keyring;
     if (draft.token === '' || draft.session_only) return;
@@ -263,7 +276,8 @@ export class World implements Backend {
       this.overview({ kind: 'servers', servers: this.servers });
       return server;
     },
-    edit_server: ({ server, name, base_url, options }) => {
+    edit_server: ({ server, name, base_url, options, stop_runs }) => {
+      this.checkRuns(server, stop_runs);
       if (base_url.startsWith('http://') && !base_url.includes('127.0.0.1') && !options.insecure_accepted)
         throw refusal('insecure_url');
       return this.putServer(server, { name, base_url, options });
@@ -275,14 +289,17 @@ export class World implements Backend {
         state: { kind: 'online' },
       });
     },
-    pause_server: ({ server, paused }) =>
-      this.putServer(server, { paused, state: paused ? { kind: 'paused' } : { kind: 'online' } }),
+    pause_server: ({ server, paused, stop_runs }) => {
+      if (paused) this.checkRuns(server, stop_runs);
+      return this.putServer(server, { paused, state: paused ? { kind: 'paused' } : { kind: 'online' } });
+    },
     reorder_servers: ({ order }) => {
       this.servers = order.flatMap((id) => this.servers.filter((server) => server.id === id));
       this.overview({ kind: 'servers', servers: this.servers });
       return null;
     },
-    remove_server: ({ server }) => {
+    remove_server: ({ server, stop_runs }) => {
+      this.checkRuns(server, stop_runs);
       this.servers = this.servers.filter((other) => other.id !== server);
       this.overview({ kind: 'servers', servers: this.servers });
       return null;
@@ -350,7 +367,12 @@ export class World implements Backend {
         ['running', 'waiting'].includes(world.header.row.state.kind) ||
         world.header.connection.kind === 'waiting';
       const id = `mine-${this.calls.length}`;
-      if (busy)
+      const server = this.servers.find((other) => other.id === world.header.row.server);
+      if (busy && server?.capabilities.while_running === 'steer') {
+        const said = { ...userSaid(id, text), order: world.items.length + 100_000 };
+        if (said.body.kind === 'message') said.body.state = { kind: 'queued' };
+        this.change(session, { kind: 'item', item: said });
+      } else if (busy)
         this.updateHeader(session, {
           queued: [...world.header.queued, { id, text, at: Date.now(), held: false }],
         });
@@ -410,9 +432,20 @@ export class World implements Backend {
     },
     ask_aside: ({ question }) => ({ answer: `About “${question}”: nothing special.` }),
     session_context: ({ session }) => this.of(session).header.context,
-    complete_mention: () => [],
+    complete_mention: ({ query }) =>
+      this.mentions.filter((mention) => mention.token.toLowerCase().includes(query.toLowerCase())),
     export_session: ({ session }) => ({ path: `/home/you/Downloads/session-${session}.html`, bytes: 12_345 }),
-    change_server_setting: () => null,
+    change_server_setting: ({ server, setting }) => {
+      const old = this.servers.find((other) => other.id === server);
+      if (old === undefined) throw refusal('not_found');
+      const facts = { ...old.facts, [setting.kind]: setting.to };
+      const rest = old.warnings.filter(
+        (warning) => warning !== 'commands_not_asked' && warning !== 'commands_refused',
+      );
+      const asks = facts.permission === facts.asking_permission;
+      this.putServer(server, { facts, warnings: asks ? rest : old.warnings });
+      return null;
+    },
     define_outcome: ({ session, description, rubric }) => {
       const goal = {
         id: '',
