@@ -6,6 +6,7 @@ Lines of the newest user text steer it:
     ask: QUESTION / A / B  a question with options; `ask many:` lets several be chosen, `ask:` without options is free
     think: WORDS           thoughts before the answer
     hold: WORDS            says the words, then stands still until `POST /go`, then ends
+    weighs: NUMBER         says that it read so many tokens, as if the context were that full
     out of room            stops at its limit of output
     fall over              answers 500
 
@@ -41,7 +42,7 @@ class Answer:
     """What the model does in one step."""
 
     def __init__(self):
-        self.thoughts, self.text, self.tail, self.calls, self.finish = "", "", "", [], "stop"
+        self.thoughts, self.text, self.tail, self.calls, self.finish, self.read = "", "", "", [], "stop", 100
 
 
 def question_call(rest, many):
@@ -72,6 +73,8 @@ def next_step(messages, tools):
             answer.thoughts = line[7:]
         elif line.startswith("hold: "):
             answer.text, answer.tail = line[6:], " And that was all."
+        elif line.startswith("weighs: "):
+            answer.read = int(line[8:])
         elif line == "out of room":
             answer.finish = "length"
     if not answer.text:
@@ -119,7 +122,7 @@ class Model(BaseHTTPRequestHandler):
         self.reply(body, next_step(messages, tools), number)
 
     def reply(self, body, answer, number):
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        usage = {"prompt_tokens": answer.read, "completion_tokens": 10, "total_tokens": answer.read + 10}
         calls = [
             {"index": i, "id": f"call_{number}_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
             for i, (name, arguments) in enumerate(answer.calls)

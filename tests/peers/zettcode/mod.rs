@@ -1,6 +1,11 @@
 //! A real server of the `runs` protocol, which really runs the commands it was allowed to.
 
+mod around;
 mod bytes;
+mod joined;
+mod past;
+mod runs;
+mod ways_back;
 mod wire;
 
 use std::{
