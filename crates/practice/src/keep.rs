@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     Manner, PracticeError,
+    runs::kept::Kept,
     session::{Answer, Profile, Program, State},
 };
 
@@ -36,6 +37,8 @@ pub(crate) enum Record {
     Event { session: String, thread: Option<String>, at: String, event: Value },
     /// A session is gone.
     Deleted { session: String },
+    /// A session of the `runs` side as it is now.
+    Runs { kept: Box<Kept> },
 }
 
 /// A sub-agent, without its events.
@@ -117,17 +120,28 @@ impl Writer {
     }
 }
 
+/// An opened file, and what was found in it.
+pub(crate) struct Opened {
+    pub(crate) keep: Keep,
+    pub(crate) writer: Writer,
+    pub(crate) found: Vec<Found>,
+    pub(crate) runs: Vec<Kept>,
+    /// How many starts the file has seen, with this one.
+    pub(crate) generation: u64,
+}
+
 /// Reads the file, writes it anew without what is no longer needed, and opens it for more.
-pub(crate) fn open(path: &Path) -> Result<(Keep, Writer, Vec<Found>, u64), PracticeError> {
-    let (found, generation) = read(path).map_err(PracticeError::StateFile)?;
-    let file = compact(path, &found, generation + 1).map_err(PracticeError::StateFile)?;
+pub(crate) fn open(path: &Path) -> Result<Opened, PracticeError> {
+    let (found, runs, generation) = read(path).map_err(PracticeError::StateFile)?;
+    let file = compact(path, &found, &runs, generation + 1).map_err(PracticeError::StateFile)?;
     let (lines, received) = mpsc::channel::<String>();
     let thread = std::thread::Builder::new()
         .name("practice-keep".into())
         .spawn(move || write_lines(file, &received))
         .map_err(PracticeError::StateFile)?;
     let lines = Arc::new(lines);
-    Ok((Keep { lines: Some(Arc::clone(&lines)) }, Writer { lines, thread }, found, generation + 1))
+    let keep = Keep { lines: Some(Arc::clone(&lines)) };
+    Ok(Opened { keep, writer: Writer { lines, thread }, found, runs, generation: generation + 1 })
 }
 
 fn write_lines(file: File, lines: &mpsc::Receiver<String>) {
@@ -146,13 +160,13 @@ fn write_lines(file: File, lines: &mpsc::Receiver<String>) {
     }
 }
 
-fn read(path: &Path) -> std::io::Result<(Vec<Found>, u64)> {
+fn read(path: &Path) -> std::io::Result<(Vec<Found>, Vec<Kept>, u64)> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new(), 0)),
         Err(error) => return Err(error),
     };
-    let (mut found, mut generation) = (Vec::<Found>::new(), 0);
+    let (mut found, mut runs, mut generation) = (Vec::<Found>::new(), Vec::<Kept>::new(), 0);
     for line in BufReader::new(file).split(b'\n') {
         // A torn last line of a killed process is no line.
         let Ok(record) = serde_json::from_slice::<Record>(&line?) else { continue };
@@ -162,6 +176,10 @@ fn read(path: &Path) -> std::io::Result<(Vec<Found>, u64)> {
                 if let Some(known) = found.iter_mut().find(|known| known.session == session) {
                     known.events.push((thread, at, event));
                 }
+            }
+            Record::Runs { kept } => {
+                runs.retain(|known| known.id != kept.id);
+                runs.push(*kept);
             }
             Record::Deleted { session } => found.retain(|known| known.session != session),
             Record::Session { session, manner, profile, program, answers, threads } => {
@@ -180,10 +198,10 @@ fn read(path: &Path) -> std::io::Result<(Vec<Found>, u64)> {
             }
         }
     }
-    Ok((found, generation))
+    Ok((found, runs, generation))
 }
 
-fn compact(path: &Path, found: &[Found], generation: u64) -> std::io::Result<File> {
+fn compact(path: &Path, found: &[Found], runs: &[Kept], generation: u64) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -217,6 +235,9 @@ fn compact(path: &Path, found: &[Found], generation: u64) -> std::io::Result<Fil
                 event: event.clone(),
             })?;
         }
+    }
+    for kept in runs {
+        write(&Record::Runs { kept: Box::new(kept.clone()) })?;
     }
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;

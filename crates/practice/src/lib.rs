@@ -64,20 +64,20 @@ impl Practice {
             Some(token) => token.clone(),
             None => ids::random_token()?,
         };
-        let (keep, writer, found, generation) = match config.state_file.clone() {
-            None => (Keep::default(), None, Vec::new(), 0),
+        let (keep, writer, found, runs, generation) = match config.state_file.clone() {
+            None => (Keep::default(), None, Vec::new(), Vec::new(), 0),
             Some(path) => {
                 let opened = tokio::task::spawn_blocking(move || keep::open(&path)).await;
                 let opened = opened.map_err(|error| PracticeError::StateFile(std::io::Error::other(error)))?;
-                let (keep, writer, found, generation) = opened?;
-                (keep, Some(writer), found, generation)
+                let keep::Opened { keep, writer, found, runs, generation } = opened?;
+                (keep, Some(writer), found, runs, generation)
             }
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, config.port.unwrap_or(0))).await;
         let listener = listener.map_err(PracticeError::Listen)?;
         let port = listener.local_addr().map_err(PracticeError::Listen)?.port();
         let world = World::new(&config, token.clone(), port, generation, keep);
-        world.restore(found);
+        world.restore(found, runs);
         let service = http::router(&world).into_make_service_with_connect_info::<wire::Wire>();
         let stop = world.stop.clone();
         let serving = tokio::spawn(async move {

@@ -10,6 +10,7 @@ mod desk;
 mod event;
 mod free;
 pub(crate) mod http;
+pub(crate) mod kept;
 mod manner;
 mod player;
 mod restart;

@@ -19,7 +19,7 @@ use crate::{
     keep::{Found, Keep},
     manner::Dialect,
     play,
-    runs::Runs,
+    runs::{Runs, kept::Kept},
     scenario::{self, Scenario},
     session::{Cell, Item, Phase, Profile, Thread, Turn, now},
     voice,
@@ -114,7 +114,7 @@ impl World {
         let runs_ids = Ids::new(config.seed ^ 0x5255_4E53, generation);
         let pulse = watch::Sender::new(0);
         Arc::new(Self {
-            runs: Runs::new(config.runs.clone(), runs_ids, pulse.clone()),
+            runs: Runs::new(config.runs.clone(), runs_ids, pulse.clone(), keep.clone()),
             control_token: token.clone(),
             port,
             ids,
@@ -238,7 +238,8 @@ impl World {
     }
 
     /// Puts back what the state file held, and goes on where it stopped.
-    pub(crate) fn restore(self: &Arc<Self>, found: Vec<Found>) {
+    pub(crate) fn restore(self: &Arc<Self>, found: Vec<Found>, runs: Vec<Kept>) {
+        self.runs.restore(runs);
         for one in found {
             let cell = self.cell(one.session, one.manner, one.profile, self.pace);
             cell.restore(|state| {

@@ -142,7 +142,10 @@ impl RunsControl {
         let scenario = scenario::find(id)?;
         let session = self.world.runs.new_session(Some(scenario.title));
         let steps: VecDeque<_> = scenario.steps.into();
-        self.with(Some(&session), |session| session.script = steps)?;
+        self.with(Some(&session), |session| {
+            session.script = steps;
+            session.touch();
+        })?;
         Ok(session)
     }
 
@@ -258,6 +261,6 @@ fn shown(desk: &Desk, session: &Session) -> Value {
         "session": session.id, "current": session.id == desk.current, "running": run.is_some(),
         "stopping": run.is_some_and(|run| run.stopping), "pending": pending.map(|pending| &pending.shown),
         "steers": run.map_or(0, |run| run.steers.len()), "at_gate": session.gate.waiting,
-        "messages": session.messages.len(), "resumable": session.left.as_ref().map(|left| left.kind),
+        "messages": session.messages.len(), "resumable": session.left.as_ref().map(|left| &left.kind),
     })
 }

@@ -8,16 +8,18 @@ use std::{
 };
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Permission, RunsManner,
+    Permission, RunsManner, kept,
     shape::{Message, Model, NewerModel, PendingOut, Usage},
     stream::Item,
 };
 use crate::{
     ids::Ids,
+    keep::Keep,
     scenario::Step,
     session::{Gate, now},
 };
@@ -31,6 +33,7 @@ pub(crate) struct Runs {
     pulse: watch::Sender<u64>,
     world: watch::Sender<u64>,
     ids: Ids,
+    keep: Keep,
 }
 
 /// What is known.
@@ -75,12 +78,14 @@ pub(crate) struct Session {
     /// Another process has it open.
     pub(crate) locked: bool,
     pub(crate) self_compaction: Option<bool>,
+    /// Something changed that must survive a restart.
+    pub(crate) changed: bool,
 }
 
 /// A request that was interrupted, and what would go on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Left {
-    pub(crate) kind: &'static str,
+    pub(crate) kind: String,
     pub(crate) description: String,
     pub(crate) steps: VecDeque<Step>,
 }
@@ -136,7 +141,7 @@ pub(crate) enum Settled {
 }
 
 impl Runs {
-    pub(crate) fn new(manner: RunsManner, ids: Ids, world: watch::Sender<u64>) -> Self {
+    pub(crate) fn new(manner: RunsManner, ids: Ids, world: watch::Sender<u64>, keep: Keep) -> Self {
         let mut desk = Desk {
             permission: manner.permission,
             effort: String::new(),
@@ -152,7 +157,7 @@ impl Runs {
             hold_new: false,
         };
         desk.behave(manner);
-        let runs = Self { desk: Mutex::new(desk), pulse: watch::Sender::new(0), world, ids };
+        let runs = Self { desk: Mutex::new(desk), pulse: watch::Sender::new(0), world, ids, keep };
         runs.new_session(None);
         runs
     }
@@ -162,9 +167,18 @@ impl Runs {
         look(&self.desk.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes it and tells everybody who waits.
+    /// Changes it, keeps what must survive a restart, and tells everybody who waits.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Desk) -> T) -> T {
-        let result = change(&mut self.desk.lock().unwrap_or_else(PoisonError::into_inner));
+        let result = {
+            let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+            let result = change(&mut desk);
+            if self.keep.is_on() {
+                for record in kept::changed(&mut desk) {
+                    self.keep.write(&record);
+                }
+            }
+            result
+        };
         self.pulse.send_modify(|count| *count += 1);
         self.world.send_modify(|count| *count += 1);
         result
@@ -195,8 +209,10 @@ impl Runs {
         self.change(|desk| {
             let at = now();
             let gate = Gate { held: desk.hold_new, ..Gate::default() };
-            let updated_at = title.is_some().then(|| at.clone());
-            let session = Session { id: id.clone(), title, created_at: at, updated_at, gate, ..Session::default() };
+            let mut session = Session { id: id.clone(), title, created_at: at, gate, ..Session::default() };
+            if session.title.is_some() {
+                session.touch();
+            }
             desk.sessions.push(session);
             desk.make_current(&id);
         });
@@ -295,6 +311,7 @@ impl Session {
     /// Something was stored now.
     pub(crate) fn touch(&mut self) {
         self.updated_at = Some(now());
+        self.changed = true;
     }
 
     /// Stores a message.

@@ -384,7 +384,8 @@ impl Player {
     fn interrupted(&mut self) {
         self.store(|desk, session| {
             if let Some(session) = desk.session_mut(session) {
-                super::restart::leave_off(session);
+                let rest = session.run.as_mut().map(|run| std::mem::take(&mut run.rest)).unwrap_or_default();
+                super::restart::leave_off(session, rest);
             }
         });
     }

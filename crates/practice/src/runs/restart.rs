@@ -31,8 +31,8 @@ fn cancelled(tool: &Tool) -> Message {
 }
 
 /// The run of this session stopped in order: open calls get a result, and the rest of the script is kept for a resume.
-pub(super) fn leave_off(session: &mut Session) {
-    let mut steps = rest(session);
+pub(super) fn leave_off(session: &mut Session, rest: VecDeque<Step>) {
+    let mut steps = mended(rest);
     let open = open_calls(&session.messages);
     if !open.is_empty() {
         session.messages.extend(open.iter().map(cancelled));
@@ -44,35 +44,34 @@ pub(super) fn leave_off(session: &mut Session) {
     }
     let unseen = session.messages.last().is_some_and(|message| message.role == "tool");
     let description = if unseen { UNSEEN } else { UNANSWERED }.to_owned();
-    session.left = Some(Left { kind: "call_model", description, steps });
+    session.left = Some(Left { kind: "call_model".into(), description, steps });
     session.touch();
 }
 
 /// The run of this session died with its server: nothing more was written.
-fn die(session: &mut Session, recover: Recover) {
+pub(super) fn die(session: &mut Session, rest: VecDeque<Step>, recover: Recover) {
     let open = open_calls(&session.messages);
     if open.is_empty() || recover == Recover::Report {
-        leave_off(session);
+        leave_off(session, rest);
     } else {
         // The request that made these calls is made again, under new ids, so its message leaves the history.
-        let steps = rest(session);
+        let steps = mended(rest);
         if let Some(at) = session.messages.iter().rposition(|message| message.role == "assistant") {
             session.messages.truncate(at);
         }
-        session.left = Some(Left { kind: "recover_tools", description: UNKNOWN.to_owned(), steps });
+        session.left = Some(Left { kind: "recover_tools".into(), description: UNKNOWN.to_owned(), steps });
         session.touch();
     }
     if !open.is_empty()
         && let Some(left) = &mut session.left
     {
-        left.kind = "recover_tools";
+        "recover_tools".clone_into(&mut left.kind);
         UNKNOWN.clone_into(&mut left.description);
     }
 }
 
-/// What the run still had to play. A step that fails always would fail again, so a resume finds it mended.
-fn rest(session: &mut Session) -> VecDeque<Step> {
-    let mut steps = session.run.as_mut().map(|run| std::mem::take(&mut run.rest)).unwrap_or_default();
+/// A step that fails always would fail again, so a resume finds it mended.
+fn mended(mut steps: VecDeque<Step>) -> VecDeque<Step> {
     if matches!(steps.front(), Some(Step::Error { .. } | Step::Terminate { .. })) {
         steps.pop_front();
         steps.push_front(free::say("It worked this time."));
@@ -86,10 +85,10 @@ impl Runs {
     pub(super) fn restart(&self) {
         self.change(|desk| {
             let recover = desk.manner.recover;
-            for session in desk.sessions.iter_mut().filter(|session| session.run.is_some()) {
-                die(session, recover);
+            for session in &mut desk.sessions {
                 if let Some(run) = session.run.take() {
                     run.ends.killed.cancel();
+                    die(session, run.rest, recover);
                 }
             }
             desk.remembered.clear();

@@ -179,6 +179,7 @@ pub struct Live {
     chunks: Chunks,
     pub head: String,
     pub seen: Vec<u8>,
+    looked: usize,
 }
 
 impl Live {
@@ -206,7 +207,7 @@ impl Live {
             let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
             assert!(head.starts_with("HTTP/1.1 200"), "{head}");
             let chunks = Chunks { raw: bytes.split_off(end + 4), ..Chunks::default() };
-            Self { line, chunks, head, seen: Vec::new() }
+            Self { line, chunks, head, seen: Vec::new(), looked: 0 }
         })
         .await
     }
@@ -231,11 +232,16 @@ impl Live {
     pub async fn block(&mut self) -> Result<Vec<u8>, Ended> {
         patient(async {
             loop {
-                let lf = self.seen.windows(2).position(|two| two == b"\n\n").map(|at| at + 2);
-                let crlf = self.seen.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
+                // What was looked through already is not looked through again: frames can have megabytes.
+                let from = self.looked.saturating_sub(3);
+                let fresh = &self.seen[from..];
+                let lf = fresh.windows(2).position(|two| two == b"\n\n").map(|at| from + at + 2);
+                let crlf = fresh.windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at + 4);
                 if let Some(end) = lf.into_iter().chain(crlf).min() {
+                    self.looked = 0;
                     return Ok(self.seen.drain(..end).collect());
                 }
+                self.looked = self.seen.len();
                 self.more().await?;
             }
         })

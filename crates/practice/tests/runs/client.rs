@@ -9,7 +9,7 @@ use std::time::Duration;
 use practice::{Config, Control, Generation, Practice, RunsControl, RunsManner};
 use serde_json::{Value, json};
 
-pub use wire::{Answer, Ended, Frame, Live, raw};
+pub use wire::{Answer, Ended, Frame, Live, patient, raw};
 
 const TOKEN: &[(&str, &str)] = &[("authorization", "Bearer tok"), ("content-type", "application/json")];
 
@@ -30,7 +30,11 @@ pub async fn rig_of(generation: Generation) -> Rig {
 }
 
 pub async fn rig_with(manner: RunsManner) -> Rig {
-    let practice = wire::server_with(Config { runs: manner, ..Config::default() }).await;
+    on_file(Config { runs: manner, ..Config::default() }).await
+}
+
+pub async fn on_file(config: Config) -> Rig {
+    let practice = wire::server_with(config).await;
     let control = practice.control();
     let (runs, base) = (control.runs(), practice.runs_base_url());
     Rig { practice, control, runs, base }
@@ -93,6 +97,27 @@ impl Rig {
     /// The run of the current session is over.
     pub async fn idle(&self) {
         self.runs.wait(None, Some(false), None, None).await.unwrap();
+    }
+}
+
+/// A server in another process.
+pub struct Remote(pub String);
+
+impl Remote {
+    pub async fn get(&self, path: &str) -> Value {
+        raw(&format!("{}{path}", self.0), "GET", TOKEN, "").await.unwrap().json()
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Value {
+        raw(&format!("{}{path}", self.0), "POST", TOKEN, &body.to_string()).await.unwrap().json()
+    }
+
+    pub async fn stream(&self, path: &str, body: &Value) -> Live {
+        Live::send(&format!("{}{path}", self.0), "POST", TOKEN, &body.to_string()).await
+    }
+
+    pub async fn prompt(&self, body: &Value) -> Live {
+        self.stream("/prompts", body).await
     }
 }
 

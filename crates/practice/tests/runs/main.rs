@@ -9,6 +9,7 @@ mod endpoints;
 mod ends;
 mod faults;
 mod questions;
+mod restart;
 mod scenarios;
 mod sessions;
 mod steering;

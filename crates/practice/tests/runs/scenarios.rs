@@ -43,7 +43,8 @@ async fn every_scenario_ends_with_one_terminal_frame_whatever_is_answered() {
     let mut played = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(id) = name.strip_suffix(".json") else { continue };
+        // Eighty megabytes are what the tests of bytes are for.
+        let Some(id) = name.strip_suffix(".json").filter(|id| *id != "oversized") else { continue };
         for yes in [true, false] {
             let frames = play(&rig, id, yes).await;
             let ends = |frame: &&Frame| matches!(frame.event.as_str(), "result" | "error" | "cancelled");

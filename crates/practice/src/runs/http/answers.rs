@@ -38,7 +38,7 @@ pub(super) async fn current(State(world): State<Arc<World>>) -> Reply {
 #[derive(Serialize)]
 struct Resumable {
     resumable: bool,
-    kind: Option<&'static str>,
+    kind: Option<String>,
     description: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn resumable(State(world): State<Arc<World>>) -> Reply {
         let left = desk.current().and_then(|session| session.left.as_ref());
         Ok(super::json(&Resumable {
             resumable: left.is_some(),
-            kind: left.map(|left| left.kind),
+            kind: left.map(|left| left.kind.clone()),
             description: left.map(|left| left.description.clone()),
         }))
     })
