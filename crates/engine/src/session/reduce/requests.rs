@@ -97,6 +97,16 @@ impl RequestBook {
         self.requests.get(id)
     }
 
+    /// Whether the person refused it, here or elsewhere.
+    pub fn refused(&self, id: &str) -> bool {
+        let elsewhere = match self.get(id).map(|request| &request.state) {
+            Some(RequestState::Elsewhere { choice, .. }) => *choice,
+            _ => None,
+        };
+        let chosen = elsewhere.or_else(|| self.ours.get(id).map(|ours| ours.choice));
+        matches!(chosen, Some(ChoiceKind::Deny | ChoiceKind::Decline))
+    }
+
     /// A long text of a card.
     #[must_use]
     pub fn payload(&self, handle: &str) -> Option<&Arc<str>> {

@@ -3,7 +3,7 @@
 use contract::{
     event::{Event, EventBody, Permission, RequestSeed},
     item::{ItemBody, MessageState, Role, Thought, ToolCall, ToolState},
-    request::{ChoiceKind, RequestKind},
+    request::{ChoiceKind, Fate, RequestKind},
     server::ServerId,
     session::SessionId,
 };
@@ -83,6 +83,17 @@ impl Script {
             name: None,
             output: Vec::new(),
             is_error: false,
+        };
+        self.at(at, body)
+    }
+
+    fn failed(&mut self, at: Millis, call: &str) -> &mut Self {
+        let body = EventBody::ToolResult {
+            id: format!("result {call}"),
+            call: call.into(),
+            name: None,
+            output: Vec::new(),
+            is_error: true,
         };
         self.at(at, body)
     }
@@ -167,4 +178,18 @@ fn a_thought_told_when_it_is_over_is_timed_from_its_beginning() {
     script.at(9_200, EventBody::ModelEnded { id: "m".into(), is_error: false });
     script.at(20_000, thinks("w")).at(21_500, says("x"));
     assert_eq!(script.thought("w").took_ms, Some(1_500));
+}
+
+#[test]
+fn a_denied_call_whose_server_says_only_that_it_failed_is_shown_as_denied() {
+    for (choice, state) in
+        [(ChoiceKind::Deny, ToolState::Denied { reason: None }), (ChoiceKind::AllowOnce, ToolState::Failed)]
+    {
+        let mut script = Script::new();
+        script.asks(1_000, "call");
+        let ours = Ours { choice, fate: Fate::Sending, at: 2_000, digest: String::new() };
+        script.reducer.decided("call", ours, 1);
+        script.failed(3_000, "call");
+        assert_eq!(script.tool("call").state, state);
+    }
 }

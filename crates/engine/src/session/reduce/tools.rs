@@ -103,6 +103,12 @@ impl Reducer {
             };
             self.put(stamp.clone(), id.clone(), ItemBody::Tool(tool));
         }
+        let asked = match self.transcript.get(&id).map(|item| &item.body) {
+            Some(ItemBody::Tool(tool)) => tool.request.as_deref(),
+            _ => None,
+        };
+        // Some servers tell a denial by the failure of its call alone.
+        let refused = is_error && asked.is_some_and(|request| self.requests.refused(request));
         let request = match self.transcript.get_mut(&id) {
             Some(Item { body: ItemBody::Tool(tool), .. }) => {
                 tool.output = output;
@@ -112,7 +118,11 @@ impl Reducer {
                 }
                 tool.ended_at = Some(stamp.at);
                 if !matches!(tool.state, ToolState::Denied { .. }) {
-                    tool.state = if is_error { ToolState::Failed } else { ToolState::Done };
+                    tool.state = match (refused, is_error) {
+                        (true, _) => ToolState::Denied { reason: None },
+                        (false, true) => ToolState::Failed,
+                        (false, false) => ToolState::Done,
+                    };
                 }
                 tool.request.clone()
             }
