@@ -1,5 +1,8 @@
 //! One run: plays the steps of a prompt, writes its frames, keeps the history, and ends in one of the ways of §8.
 
+mod end;
+mod pace;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -9,17 +12,17 @@ use std::{
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use self::end::End;
 use super::{
     RunsManner,
     desk::{Desk, Ends, Run, Runs},
     event::{Event, frame, pieces},
     free,
     http::schema::RunOptions,
-    shape::{Failure, Message, RunResult, Tool, Usage},
+    shape::{Failure, Message, Tool, Usage},
     stream::Item,
 };
 use crate::{
-    Pace,
     scenario::{Retry, Step},
     world::World,
 };
@@ -46,16 +49,6 @@ pub(super) enum Broken {
     Failed(Failure),
     /// It was stopped while something waited, and what waited is settled now.
     Stopped,
-}
-
-/// How a run ends.
-enum End {
-    Played,
-    Failed(Failure),
-    Cancelled,
-    Gone,
-    Killed,
-    Closed,
 }
 
 /// A run.
@@ -327,81 +320,6 @@ impl Player {
         true
     }
 
-    fn finish(mut self, end: End) {
-        match end {
-            End::Played => {
-                if let Some((reason, message)) = self.stop.clone() {
-                    self.emit(&Event::ModelStopped { reason, message });
-                }
-                self.emit(&Event::Finished { text: self.said.clone() });
-                let text = self.said.clone();
-                self.leave();
-                self.result(text);
-            }
-            End::Failed(failure) => {
-                self.interrupted();
-                self.leave();
-                self.send("error", &failure);
-            }
-            End::Cancelled => {
-                let text = self.open.clone().unwrap_or_else(|| self.said.clone());
-                self.interrupted();
-                self.leave();
-                if self.manner.ends_with_cancelled() {
-                    self.send("cancelled", &serde_json::json!({"type": "cancelled"}));
-                } else {
-                    self.result(text);
-                }
-            }
-            End::Gone | End::Closed => {
-                self.interrupted();
-                self.leave();
-            }
-            // A server that died writes nothing: the restart itself put the sessions in order.
-            End::Killed => self.put_item(Item::Break),
-        }
-    }
-
-    fn result(&mut self, text: String) {
-        let usage = self.world.runs.look(|desk| desk.session(&self.session).map(|session| session.usage));
-        let (stop, stop_message) = match self.stop.take() {
-            Some((reason, message)) => (Some(reason), message),
-            None => (None, None),
-        };
-        let result = RunResult {
-            text,
-            session_id: self.session.clone(),
-            usage: usage.unwrap_or_default().since(&self.before),
-            tools: std::mem::take(&mut self.tools),
-            stop,
-            stop_message,
-            questions: std::mem::take(&mut self.questions),
-        };
-        self.send("result", &result);
-    }
-
-    /// Notes where the request stopped, so that a resume can go on (§8).
-    fn interrupted(&mut self) {
-        self.store(|desk, session| {
-            if let Some(session) = desk.session_mut(session) {
-                let rest = session.run.as_mut().map(|run| std::mem::take(&mut run.rest)).unwrap_or_default();
-                super::restart::leave_off(session, rest);
-            }
-        });
-    }
-
-    /// The session is free again.
-    fn leave(&self) {
-        self.world.runs.change(|desk| {
-            let number = self.number;
-            let current = desk.current.clone();
-            if let Some(session) = desk.session_mut(&self.session) {
-                session.run.take_if(|run| run.number == number);
-            }
-            desk.make_current(&current);
-        });
-    }
-
     /// Changes what is stored, unless nothing of this run is.
     pub(super) fn store(&self, change: impl FnOnce(&mut Desk, &str)) {
         if !self.aside {
@@ -433,53 +351,6 @@ impl Player {
     fn put_item(&self, item: Item) {
         // Nobody reads any more once the connection is closed; the run learns that by itself.
         let _ = self.out.send(item);
-    }
-
-    /// Takes the script's time, and stops where a test holds the session.
-    pub(super) async fn pause(&self, ms: u64) {
-        match self.world.pace {
-            Pace::Real => tokio::time::sleep(Duration::from_millis(ms)).await,
-            Pace::Fast => tokio::task::yield_now().await,
-        }
-        let held = |desk: &Desk| desk.session(&self.session).is_some_and(|session| session.gate.held);
-        if !self.world.runs.look(held) {
-            return;
-        }
-        loop {
-            let mut pulse = self.world.runs.pulse();
-            let passes = self.world.runs.change(|desk| {
-                let Some(session) = desk.session_mut(&self.session) else { return true };
-                let gate = &mut session.gate;
-                let passes = !gate.held || gate.permits > 0;
-                gate.permits = if passes { gate.permits.saturating_sub(1) } else { 0 };
-                gate.waiting = !passes;
-                passes
-            });
-            if passes {
-                return;
-            }
-            pulse.mark_unchanged();
-            let stuck = |desk: &Desk| {
-                desk.session(&self.session).is_some_and(|session| session.gate.held && session.gate.permits == 0)
-            };
-            if self.world.runs.look(stuck) && pulse.changed().await.is_err() {
-                return;
-            }
-        }
-    }
-
-    async fn gate(&self, name: &str) {
-        let waiting = |waits: bool| {
-            self.world.runs.change(|desk| {
-                if let Some(session) = desk.session_mut(&self.session) {
-                    session.gate.waiting = waits;
-                }
-            });
-        };
-        waiting(true);
-        let opened = |desk: &Desk| desk.session(&self.session)?.gate.open.contains(name).then_some(());
-        self.world.runs.until(opened).await;
-        waiting(false);
     }
 }
 
