@@ -2,6 +2,7 @@
 import { launch, serve, Suite } from './harness.mjs';
 import { cardTests } from './card.mjs';
 import { connectionTests } from './connection.mjs';
+import { runTests } from './runs.mjs';
 import { safetyTests } from './safety.mjs';
 import { screenTests } from './screens.mjs';
 import { transcriptTests } from './transcript.mjs';
@@ -10,7 +11,7 @@ const server = await serve();
 const browser = await launch();
 const suite = new Suite(browser, server.origin);
 try {
-  for (const tests of [cardTests, connectionTests, transcriptTests, safetyTests, screenTests])
+  for (const tests of [cardTests, connectionTests, runTests, transcriptTests, safetyTests, screenTests])
     await tests(suite);
 } finally {
   await browser.close();

@@ -1,8 +1,9 @@
 /** Each screen, in both themes and both languages: drawn, clean by axe, and kept as a picture to look at. */
 import assert from 'node:assert/strict';
-import { axe, openSession, rest, shot } from './harness.mjs';
+import { axe, openSession, press, rest, shot } from './harness.mjs';
 
 const CODING = 'Add pagination to users API';
+const PORT = 'Port the importer';
 
 /** Names in both languages of what a screen is reached by. */
 const WORDS = {
@@ -21,7 +22,10 @@ const WORDS = {
     start: 'Start practising',
     search: 'Search titles and text',
     remove: 'Remove…',
+    pause: 'Pause',
     moreFor: 'More for Local runner',
+    aside: 'Ask aside…',
+    context: 'Context 62 %',
   },
   'zh-CN': {
     history: '历史',
@@ -38,7 +42,10 @@ const WORDS = {
     start: '开始练习',
     search: '搜索标题和内容',
     remove: '移除…',
+    pause: '暂停',
     moreFor: 'Local runner 的更多操作',
+    aside: '旁问…',
+    context: '上下文 62%',
   },
 };
 
@@ -168,6 +175,69 @@ const SCREENS = {
     },
   },
   settings: { story: 'practising', go: (page, w) => button(page, w.settings).click() },
+  runs: { story: 'runs', session: PORT },
+  'run-approval': { story: 'run-approval', session: PORT, go: (page) => rest(page) },
+  'run-approval-late': { story: 'run-approval-late', session: PORT, go: (page) => rest(page) },
+  'run-always': {
+    story: 'run-approval',
+    session: PORT,
+    go: async (page) => {
+      await rest(page);
+      await press(page, page.locator('[data-permissive]').first());
+      await page.locator('.always').waitFor();
+    },
+  },
+  'run-question': { story: 'run-question', session: PORT },
+  'run-everything': { story: 'run-everything', session: PORT },
+  'run-everything-top': {
+    story: 'run-everything',
+    session: PORT,
+    go: async (page) => {
+      await page.locator('.feed').hover();
+      await page.mouse.wheel(0, -20_000);
+    },
+  },
+  'run-not-asked': { story: 'run-not-asked', session: PORT },
+  'run-servers': { story: 'run-not-asked', go: (page, w) => button(page, w.servers).click() },
+  'run-servers-models': { story: 'runs', go: (page, w) => button(page, w.servers).click() },
+  'run-stops': {
+    story: 'run-live',
+    go: async (page, w) => {
+      await button(page, w.servers).click();
+      await button(page, w.pause).click();
+      await page.getByRole('alertdialog').waitFor();
+    },
+  },
+  'run-resumable': { story: 'run-resumable', session: PORT },
+  'run-foreign': { story: 'run-foreign', session: PORT },
+  'run-unasked': { story: 'run-unasked', session: PORT },
+  'run-listed': {
+    story: 'run-listed',
+    session: PORT,
+    go: async (page) => {
+      await page.locator('.comp').getByRole('button').last().click();
+      await page.locator('.popover').waitFor();
+    },
+  },
+  'run-aside': {
+    story: 'runs',
+    session: PORT,
+    go: async (page, w) => {
+      await button(page, w.more).click();
+      await page.getByRole('menuitem', { name: w.aside }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('Which tests are left?');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').getByRole('region').waitFor();
+    },
+  },
+  'run-context': {
+    story: 'runs',
+    session: PORT,
+    go: async (page, w) => {
+      await button(page, w.context).click();
+      await page.locator('.popover').waitFor();
+    },
+  },
   'close-asked': {
     story: 'approval',
     go: async (page) => {
@@ -204,7 +274,10 @@ export async function screenTests(suite) {
     for (const [name, story, session, screenName] of [
       ['first-run', 'first-run', null, null],
       ['session', 'approval', CODING, null],
+      ['runs', 'run-not-asked', PORT, null],
+      ['run-resumable', 'run-resumable', PORT, null],
       ['servers', 'practising', null, 'Servers'],
+      ['run-servers', 'run-not-asked', null, 'Servers'],
       ['settings', 'practising', null, 'Settings'],
       ['history', 'approval', null, 'History'],
     ]) {

@@ -184,9 +184,10 @@ const running = {
 
 /** A run goes on; a message was sent into it and is not taken in yet. */
 export function runSteered(): World {
+  const writing = agentSaid('s0', 'Now the mapping. The new API wants', true);
   const queued = userSaid('s1', 'Leave the command line as it is.');
   if (queued.body.kind === 'message') queued.body.state = { kind: 'queued' };
-  return runs({ ...running, items: [agentSaid('s0', 'Now the mapping. The new API wants', true), queued] });
+  return runs({ ...running, items: [writing, queued] });
 }
 
 /** The next runs would run every command unasked; the one that goes on still asks. */
