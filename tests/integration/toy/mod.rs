@@ -6,7 +6,7 @@ mod protocol;
 mod recovery;
 mod server;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
 use contract::{
@@ -281,5 +281,43 @@ async fn another_token_or_name_leaves_the_stream_of_a_run_alone() -> Result<()> 
     view.until("the end", |view| says(view, "Agent Done: Done") && is_over(view)).await?;
     assert_eq!(stop_of(&view), Some(StopReason::EndTurn));
     assert_eq!(rig.toy.posts("/say").len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn silence_cuts_no_stream_and_what_the_server_says_beside_it_is_read() -> Result<()> {
+    let rig = Rig::start().await?;
+    let mut view = rig.running("say:Hello;wait;say:Done").await?;
+    let before = rig.toy.with(|world| world.looks);
+    crate::rows::pass(Duration::from_secs(31)).await;
+    rig.toy.until("a look", |world| world.looks > before).await?;
+    rig.toy.open_gate("one");
+    view.until("the end", |view| says(view, "Agent Done: Done") && is_over(view)).await?;
+    assert_eq!((stop_of(&view), rig.toy.posts("/say").len()), (Some(StopReason::EndTurn), 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_the_server_does_not_go_to_says_why_and_is_opened_when_it_does() -> Result<()> {
+    let rig = Rig::start().await?;
+    rig.toy.with(|world| {
+        world.stays = true;
+        world.talks.insert("two".to_owned(), server::Talk::default());
+    });
+    let mut one = rig.running("say:Hello;wait").await?;
+    rig.engine.refresh_server(contract::command::ServerRef { server: rig.server.clone() }).await?;
+    let session = rig.engine.session_by_remote(&rig.server, "two").await?;
+    let mut two = View::open(&rig.engine, "second", session).await?;
+    two.until(
+        "the server's words and the next try",
+        |view| matches!(&view.header.connection, ConnectionState::Waiting { detail, .. } if detail == "A run goes on."),
+    )
+    .await?;
+    rig.say(session, "say:Hello two").await?;
+    rig.toy.open_gate("one");
+    one.until("the first's end", is_over).await?;
+    rig.engine.retry_now(SessionRef { session }).await?;
+    two.until("the second's answer", |view| says(view, "Agent Done: Hello two") && is_over(view)).await?;
+    assert_eq!(rig.toy.posts("/say").len(), 2);
     Ok(())
 }

@@ -55,6 +55,8 @@ pub struct World {
     pub swallow_say: bool,
     /// Breaks the connection without taking `/say` in.
     pub lose_say: bool,
+    /// How often its state was asked for.
+    pub looks: u32,
     next: u32,
 }
 
@@ -257,6 +259,7 @@ async fn at(State(server): State<ToyServer>) -> Json<Value> {
 
 async fn state(State(server): State<ToyServer>) -> Json<Value> {
     Json(server.with(|world| {
+        world.looks += 1;
         let talk = &world.talks[&world.current];
         let ask = talk.ask.as_ref().map(|(id, command)| json!({"id": id, "command": command}));
         json!({"running": talk.running, "ask": ask})

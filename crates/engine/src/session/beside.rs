@@ -10,7 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 use contract::{
     Millis,
+    connection::{ConnectionCause, ConnectionState},
     error::{AppError, ErrorCode},
+    probe::ProbeLayer,
     request::RequestState,
     session::SessionState,
     wire::{Frame, Origin},
@@ -48,7 +50,10 @@ const HISTORY: &str = "history";
 pub(super) struct Beside {
     looking: Option<u64>,
     again: bool,
+    /// The history is to be read once nothing runs.
     owed: bool,
+    /// It is owed for a turn of ours, whoever looks at the session.
+    for_turn: bool,
     /// The whole history was read at least once since this record began.
     read_once: bool,
     failures: u32,
@@ -83,6 +88,17 @@ impl Beside {
     /// The history must be read once nothing runs.
     pub(super) fn owe_history(&mut self) {
         self.owed = true;
+    }
+
+    /// The same, for a turn of ours whose end is not known.
+    pub(super) fn owe_for_turn(&mut self) {
+        self.owed = true;
+        self.for_turn = true;
+    }
+
+    /// Whether a first history is on its way.
+    pub(super) fn is_loading(&self) -> bool {
+        !self.read_once && self.owed && self.looking.is_some()
     }
 
     /// Whether a look goes on, or the history is still owed.
@@ -203,13 +219,13 @@ impl SessionTask {
             return Ok(());
         }
         self.beside.looking = None;
+        if looked.is_ok() {
+            self.beside.failures = 0;
+            self.reached();
+        }
         match looked {
-            Ok(Look::Checks(None)) => {
-                self.beside.failures = 0;
-                self.beside.again = false;
-            }
+            Ok(Look::Checks(None)) => self.beside.again = false,
             Ok(Look::Checks(Some(checks))) => {
-                self.beside.failures = 0;
                 for Checked { name, body } in checks {
                     self.take_beside(name, body, Origin::Answer).await?;
                 }
@@ -220,11 +236,10 @@ impl SessionTask {
                 self.beside.again = false;
             }
             Ok(Look::History(body)) => {
-                self.beside.failures = 0;
                 self.take_beside(HISTORY, body, Origin::History).await?;
                 self.history_is_in(generation).await?;
             }
-            Err(failed) => self.look_failed(&failed.error, generation).await?,
+            Err(failed) => self.look_failed(&failed, generation).await?,
         }
         if std::mem::take(&mut self.beside.again) {
             self.look();
@@ -265,6 +280,7 @@ impl SessionTask {
 
     async fn history_is_in(&mut self, generation: u64) -> Result<(), StoreError> {
         self.beside.owed = false;
+        self.beside.for_turn = false;
         self.beside.read_once = true;
         self.record.synced_updated_at = self.record.updated_at.or(Some(0));
         self.history.beside_done();
@@ -273,7 +289,22 @@ impl SessionTask {
         self.flush_outbox().await
     }
 
-    async fn look_failed(&mut self, error: &AppError, generation: u64) -> Result<(), StoreError> {
+    /// The server answers again: what a failed look said of the link is over.
+    fn reached(&mut self) {
+        if !self.stream.is_open() && self.stream.state != ConnectionState::Ended {
+            self.stream.state = ConnectionState::Closed;
+        }
+    }
+
+    /// How the link stands, where no stream tells of it.
+    fn not_reached(&mut self, state: ConnectionState) {
+        if !self.stream.is_open() {
+            self.stream.state = state;
+        }
+    }
+
+    async fn look_failed(&mut self, failed: &AskError, generation: u64) -> Result<(), StoreError> {
+        let error = &failed.error;
         tracing::info!(session_id = self.id.0, code = ?error.code, "the session could not be looked at");
         match error.code {
             ErrorCode::GoneAtServer => {
@@ -281,13 +312,22 @@ impl SessionTask {
                 self.resolve_checks(u64::MAX).await?;
             }
             // Another token, or the person's word, looks again.
-            ErrorCode::Unauthorized | ErrorCode::Forbidden => {}
+            ErrorCode::Unauthorized => self.not_reached(ConnectionState::Unauthorized),
+            ErrorCode::Forbidden => self.not_reached(ConnectionState::Forbidden { message: error.message.clone() }),
             ErrorCode::TooLarge | ErrorCode::WrongProtocol => {
                 // Asked again it would say the same. What can be known is known, and nothing waits for more of it.
                 self.say_refused(error);
                 self.history_is_in(generation).await?;
             }
-            _ => self.beside.at = Some(Instant::now() + self.beside.next_pause()),
+            _ => {
+                let attempt = self.beside.failures + 1;
+                let pause = self.beside.next_pause();
+                self.beside.at = Some(Instant::now() + pause);
+                let retry_at = self.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
+                let cause = ConnectionCause::Unreachable { layer: failed.layer.unwrap_or(ProbeLayer::Answer) };
+                let detail = error.message.clone();
+                self.not_reached(ConnectionState::Waiting { attempt, retry_at, cause, detail });
+            }
         }
         Ok(())
     }
@@ -322,6 +362,18 @@ impl SessionTask {
         if !new.is_empty() {
             self.beside.seen.extend(new);
             self.look();
+        }
+    }
+
+    /// The planned look is due. What is owed to nobody any more is owed again when somebody opens the session.
+    pub(super) fn look_again(&mut self) {
+        self.beside.at = None;
+        if self.is_needed() || self.beside.for_turn {
+            self.look();
+        } else {
+            self.beside.owed = false;
+            self.reached();
+            self.fold.reducer.touch_header();
         }
     }
 

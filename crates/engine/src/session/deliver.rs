@@ -18,7 +18,11 @@ use super::{
     reduce::requests::Ours,
     task::{News, SessionTask, answer},
 };
-use crate::{ids, request::arguments::one_line, server::link::AskError};
+use crate::{
+    ids,
+    request::arguments::one_line,
+    server::link::{AskError, ServerLink},
+};
 
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -224,6 +228,15 @@ impl SessionTask {
             && matches!(choice.kind, ChoiceKind::Answer | ChoiceKind::ReportError);
         if wants_result && decision.result.is_none() {
             return Err(AppError::new(ErrorCode::InvalidInput, "A result is needed. Nothing was sent."));
+        }
+        let kept = Kept { kind: request.kind, choice: choice.kind, decision: decision.clone() };
+        let can_be_said = |link: &ServerLink| link.protocol.send(&self.record.remote_id, &kept.outgoing(), "").is_some();
+        if !self.link.as_deref().is_some_and(can_be_said) {
+            let words = match choice.kind {
+                ChoiceKind::Answer => "The answer is empty. Write something, or choose; nothing was sent.",
+                _ => "This answer cannot be given to this server. Nothing was sent.",
+            };
+            return Err(AppError::new(ErrorCode::InvalidInput, words));
         }
         Ok((request.clone(), choice.kind))
     }

@@ -68,7 +68,7 @@ impl SessionTask {
             cursor: self.cursor.as_ref().map(|cursor| cursor.0.clone()),
             closed: reducer.closed,
             stop: reducer.stop,
-            loading_history: self.history.is_loading(),
+            loading_history: self.history.is_loading() || self.beside.is_loading(),
             turn: reducer.turn.turn.clone(),
             usage: reducer.turn.whole_usage(),
             queued: self.queue(),

@@ -548,7 +548,8 @@ impl SessionTask {
 
     /// Tells the connection whether a turn runs, for its watchdog.
     pub(super) fn tell_activity(&mut self) {
-        let Some(link) = &self.link else { return };
+        // The limits of a turn's stream are set when it is opened.
+        let Some(link) = self.link.as_ref().filter(|_| self.stream.turn.is_none()) else { return };
         let running = matches!(self.fold.reducer.state, SessionState::Running | SessionState::Rescheduling);
         let liveness = link.protocol.liveness();
         let wanted = (running, if running { liveness.running } else { liveness.idle });

@@ -354,10 +354,7 @@ impl SessionTask {
         }
         self.look_at_expired();
         if self.beside.at.is_some_and(|at| at <= now) {
-            self.beside.at = None;
-            if self.is_needed() {
-                self.look();
-            }
+            self.look_again();
         }
         if self.stream.hold_until.is_some_and(|until| until <= now) {
             self.drain_held().await?;
@@ -421,7 +418,7 @@ impl SessionTask {
     }
 
     /// Whether somebody or something needs this session's news.
-    fn is_needed(&self) -> bool {
+    pub(super) fn is_needed(&self) -> bool {
         if self.link.is_none() || self.fold.reducer.closed.is_some() || self.stream.refused {
             return false;
         }

@@ -265,7 +265,7 @@ impl SessionTask {
         self.drain_held().await?;
         self.take_local(&LocalRecord::Dropped { cause }, None).await?;
         self.beside.forget();
-        self.beside.owe_history();
+        self.beside.owe_for_turn();
         Ok(())
     }
 
@@ -299,7 +299,7 @@ impl SessionTask {
                 let nothing = failed.error.code == ErrorCode::Conflict;
                 answer(reply, if nothing { Ok(()) } else { Err(failed.error) });
                 if failed.uncertain {
-                    self.beside.owe_history();
+                    self.beside.owe_for_turn();
                 }
             }
             Began::Message(message) if failed.uncertain => self.lose(*message),
@@ -316,7 +316,7 @@ impl SessionTask {
     pub(super) fn lose(&mut self, message: OutboxMessage) {
         self.fold.reducer.local_message(&message.id, &message.body, MessageState::Uncertain, message.at);
         self.uncertain.insert(message.id, self.history.next_reading());
-        self.beside.owe_history();
+        self.beside.owe_for_turn();
     }
 
     /// A message goes back to the queue and waits there for the person's word.
@@ -353,7 +353,7 @@ impl SessionTask {
     pub(super) async fn find_open_turn(&mut self) -> Result<(), StoreError> {
         if mem::take(&mut self.fold.open_turn) {
             self.take_local(&LocalRecord::Dropped { cause: ConnectionCause::Broken }, None).await?;
-            self.beside.owe_history();
+            self.beside.owe_for_turn();
         }
         let left = self.outbox.iter().filter(|message| message.state == OutboxState::Sending);
         for message in left.cloned().collect::<Vec<_>>() {

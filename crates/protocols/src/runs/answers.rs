@@ -15,6 +15,10 @@ type Answer = http::Response<Bytes>;
 
 /// The list of sessions, newest first. It has one page.
 pub(super) fn sessions(answer: &Answer) -> Result<Page<RemoteSession>, Refusal> {
+    if has_no_model(answer) {
+        // Before there is a model there is no session (§3).
+        return Ok(Page { rows: Vec::new(), next: None });
+    }
     let body = errors::json(answer)?;
     let rows = body
         .get("sessions")

@@ -20,6 +20,9 @@ pub struct Transcript {
     items: BTreeMap<i64, Box<Item>>,
     places: HashMap<ItemId, i64>,
     payloads: HashMap<String, Arc<str>>,
+    /// Places from the first to the last of these are taken: one frame may make thousands of items, and each need not
+    /// step over all before it.
+    taken: Option<(i64, i64)>,
 }
 
 impl Transcript {
@@ -54,9 +57,14 @@ impl Transcript {
                 let mut order = position.saturating_mul(PLACES);
                 // What comes live stands behind everything: no place there is taken.
                 if self.items.last_key_value().is_some_and(|(last, _)| *last >= order) {
+                    let mut from = order;
+                    if let Some((first, last)) = self.taken.filter(|(first, last)| (*first..=*last).contains(&order)) {
+                        (from, order) = (first, last + 1);
+                    }
                     while self.items.contains_key(&order) {
                         order += 1;
                     }
+                    self.taken = Some((from, order));
                 }
                 item.order = *place.insert(order);
             }
@@ -67,6 +75,9 @@ impl Transcript {
     /// Takes an item out, with its long texts.
     pub fn remove(&mut self, id: &str) -> Option<Item> {
         let order = self.places.remove(id)?;
+        if self.taken.is_some_and(|(first, last)| (first..=last).contains(&order)) {
+            self.taken = None;
+        }
         if !self.payloads.is_empty() {
             let prefix = format!("{id}#");
             self.payloads.retain(|handle, _| !handle.starts_with(&prefix));
@@ -265,6 +276,25 @@ mod tests {
         transcript.put(item("b2"), 2);
         transcript.put(item("b"), 9);
         assert_eq!(ids(&transcript), ["a", "b", "b2"]);
+    }
+
+    #[test]
+    fn a_frame_of_very_many_items_costs_no_more_for_each_and_a_free_place_is_taken_again() {
+        let mut transcript = Transcript::default();
+        transcript.put(item("later"), 5_000);
+        let many: Vec<String> = (0..200_000).map(|number| number.to_string()).collect();
+        for id in &many {
+            transcript.put(item(id), 1);
+        }
+        transcript.put(item("behind"), 2);
+        let mut wanted: Vec<&str> = many.iter().map(String::as_str).collect();
+        let before_later = 5_000 * 16 - 16;
+        wanted.insert(before_later, "later");
+        wanted.push("behind");
+        assert_eq!(ids(&transcript), wanted);
+        transcript.remove("7");
+        transcript.put(item("instead"), 1);
+        assert_eq!(ids(&transcript)[7], "instead");
     }
 
     #[test]
