@@ -13,11 +13,9 @@ use contract::{
     connection::{ConnectionCause, ConnectionState},
     error::{AppError, ErrorCode},
     probe::ProbeLayer,
-    request::RequestState,
-    session::SessionState,
     wire::{Frame, Origin},
 };
-use protocols::{Checked, RemoteSession};
+use protocols::Checked;
 use store::{OutboxMessage, OutboxState, StoreError};
 use tokio::time::{Duration, Instant};
 
@@ -36,12 +34,6 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause after looks that failed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A request whose time has run out without a word is looked at so much later (milliseconds).
-const AFTER_DEADLINE_MS: i64 = 2_000;
-
-/// The list calls a session changed that our own turn changed: within this much of its end (milliseconds).
-const OWN_CHANGE_MS: i64 = 10_000;
-
 /// The name of the frame that a whole history becomes.
 const HISTORY: &str = "history";
 
@@ -49,20 +41,22 @@ const HISTORY: &str = "history";
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     looking: Option<u64>,
+    /// How many turns of ours had begun or ended when the look began.
+    bounds: u64,
     again: bool,
     /// The history is to be read once nothing runs.
-    owed: bool,
+    pub(super) owed: bool,
     /// It is owed for a turn of ours, whoever looks at the session.
-    for_turn: bool,
+    pub(super) for_turn: bool,
     /// The whole history was read at least once since this record began.
     read_once: bool,
     failures: u32,
     last: HashMap<String, String>,
     /// Requests that were looked at since they appeared.
-    seen: HashSet<String>,
+    pub(super) seen: HashSet<String>,
     /// Requests whose deadline was looked at.
-    expired: HashSet<String>,
-    own_turn_over: Option<Millis>,
+    pub(super) expired: HashSet<String>,
+    pub(super) own_turn_over: Option<Millis>,
     /// When the next look is due.
     pub at: Option<Instant>,
 }
@@ -197,6 +191,7 @@ impl SessionTask {
         self.beside.again = false;
         let generation = self.history.begin_beside();
         self.beside.looking = Some(generation);
+        self.beside.bounds = self.stream.turn_bounds;
         generation
     }
 
@@ -224,6 +219,8 @@ impl SessionTask {
             self.reached();
         }
         match looked {
+            // A turn of ours began or ended meanwhile: this may be of the time before.
+            Ok(_) if self.beside.bounds != self.stream.turn_bounds => self.beside.again = true,
             Ok(Look::Checks(None)) => self.beside.again = false,
             Ok(Look::Checks(Some(checks))) => {
                 for Checked { name, body } in checks {
@@ -290,7 +287,7 @@ impl SessionTask {
     }
 
     /// The server answers again: what a failed look said of the link is over.
-    fn reached(&mut self) {
+    pub(super) fn reached(&mut self) {
         if !self.stream.is_open() && self.stream.state != ConnectionState::Ended {
             self.stream.state = ConnectionState::Closed;
         }
@@ -349,93 +346,5 @@ impl SessionTask {
             ));
         }
         Ok(())
-    }
-
-    /// A request that was not there before is looked at once: the stream does not tell all of it.
-    pub(super) fn look_at_new_requests(&mut self) {
-        if !self.stream.is_open() || self.stream.turn.is_none() {
-            return;
-        }
-        let open = self.fold.reducer.requests.open();
-        let new: Vec<String> =
-            open.filter(|request| !self.beside.seen.contains(&request.id)).map(|request| request.id.clone()).collect();
-        if !new.is_empty() {
-            self.beside.seen.extend(new);
-            self.look();
-        }
-    }
-
-    /// The planned look is due. What is owed to nobody any more is owed again when somebody opens the session.
-    pub(super) fn look_again(&mut self) {
-        self.beside.at = None;
-        if self.is_needed() || self.beside.for_turn {
-            self.look();
-        } else {
-            self.beside.owed = false;
-            self.reached();
-            self.fold.reducer.touch_header();
-        }
-    }
-
-    /// When a request's time has run out for long enough that somebody should have said so.
-    pub(super) fn expiry_due(&self) -> Option<Instant> {
-        if !self.has_turn_streams() {
-            return None;
-        }
-        let now = self.hub.now();
-        let open = self.fold.reducer.requests.open();
-        let due = open
-            .filter(|request| request.state == RequestState::Open && !self.beside.expired.contains(&request.id))
-            .filter_map(|request| request.deadline)
-            .min()?;
-        let left = u64::try_from(due + AFTER_DEADLINE_MS - now).unwrap_or(0);
-        Some(Instant::now() + Duration::from_millis(left))
-    }
-
-    /// Looks where a request's time has run out.
-    pub(super) fn look_at_expired(&mut self) {
-        let now = self.hub.now();
-        let open = self.fold.reducer.requests.open();
-        let due: Vec<String> = open
-            .filter(|request| request.deadline.is_some_and(|deadline| deadline + AFTER_DEADLINE_MS <= now))
-            .filter(|request| !self.beside.expired.contains(&request.id))
-            .map(|request| request.id.clone())
-            .collect();
-        if !due.is_empty() {
-            self.beside.expired.extend(due);
-            self.look();
-        }
-    }
-
-    /// The server's list says something of a session whose turns have streams of their own.
-    pub(super) fn listed_beside(&mut self, remote: &RemoteSession, stale: bool) {
-        if self.stream.is_open() {
-            return;
-        }
-        let watched = !self.watchers.is_empty();
-        let runs = is_busy(&remote.state);
-        let ran = is_busy(&self.fold.reducer.state);
-        if runs != ran {
-            self.beside.owed |= watched;
-            if runs {
-                self.fold.reducer.state = remote.state.clone();
-                self.fold.reducer.touch_header();
-            }
-            if runs || watched || self.beside.owed {
-                self.look();
-            } else {
-                // Nobody saw what ran there, and nobody looks: the history is read when somebody does.
-                self.fold.reducer.state = SessionState::Idle;
-                self.fold.reducer.touch_header();
-            }
-        } else if stale && watched {
-            let own = self.beside.own_turn_over.zip(remote.updated_at);
-            if own.is_some_and(|(over, changed)| changed <= over + OWN_CHANGE_MS) {
-                self.record.synced_updated_at = self.record.updated_at;
-            } else {
-                self.beside.owed = true;
-                self.look();
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ mod history;
 mod intake;
 mod local;
 mod messages;
+mod occasions;
 mod publish;
 mod reading;
 pub mod reduce;
