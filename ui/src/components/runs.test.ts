@@ -87,6 +87,39 @@ describe('server', () => {
     ]);
   });
 
+  it('asks before an edit stops a run, over the form that is open', async () => {
+    const world = runLive();
+    render(App, { backend: world });
+    const user = userEvent.setup();
+    await user.click(await screen.findByRole('button', { name: 'Servers' }));
+    await user.click(button('More for Workbench'));
+    await user.click(await screen.findByRole('menuitem', { name: 'Edit' }));
+    const form = await screen.findByRole('dialog', { name: 'Edit Workbench' });
+    await user.click(within(form).getByRole('button', { name: 'Save' }));
+    const asked = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(asked).getByRole('button', { name: 'Cancel' }));
+    await screen.findByRole('dialog', { name: 'Edit Workbench' });
+    await user.click(within(form).getByRole('button', { name: 'Save' }));
+    const again = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(again).getByRole('button', { name: 'Stop the run' }));
+    await vi.waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+    expect(calls(world, 'edit_server').map((args) => 'stop_runs' in (args as object))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('says before a session is made that its commands would not be asked about', async () => {
+    render(App, { backend: runNotAsked() });
+    const user = userEvent.setup();
+    await user.click(
+      await within(await screen.findByRole('navigation')).findByRole('button', { name: /New session/ }),
+    );
+    const dialog = await screen.findByRole('dialog', { name: 'New session' });
+    within(dialog).getByText(/runs commands without asking/);
+  });
+
   it('says in the question itself that removing stops a run, and asks once', async () => {
     const world = runLive();
     render(App, { backend: world });

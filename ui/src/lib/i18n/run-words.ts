@@ -1,7 +1,17 @@
 /** Words for how runs are asked for, what an "always" covers, and what can be done where a run ended early. */
-import type { ApprovalMode, RunOptions, Scope, SessionHeader, StopReason } from '$lib/contract';
+import type {
+  ApprovalMode,
+  RunOptions,
+  Scope,
+  ServerWarning,
+  SessionHeader,
+  StopReason,
+} from '$lib/contract';
 import { runsUnasked, type RowProblem } from '$lib/run-options';
 import { m } from '$paraglide/messages';
+
+/** What of a server holds for the runs of its sessions, and is said beside them. */
+export const RUN_WARNINGS: readonly ServerWarning[] = ['commands_not_asked', 'commands_refused', 'no_model'];
 
 /** The mode in a word or two, for a button. */
 export function modeShort(mode: ApprovalMode): string {
