@@ -131,7 +131,9 @@ fn s10_no_commands_result_can_carry_a_token() {
         let words = declared.and_then(|rest| rest.split("\nexport ").next()).unwrap_or(name);
         let fields = words.split(['{', ',', '\n']).filter_map(|field| field.split_once(':'));
         for (field, kind) in fields {
-            let secret = ["token", "secret", "password", "authorization"].contains(&field.trim());
+            // A mention's token is the text that stands behind an `@`.
+            let plain = name == "Mention" && field.trim() == "token";
+            let secret = !plain && ["token", "secret", "password", "authorization"].contains(&field.trim());
             // `TokenState` says what is known of a token: a word out of four, never the token.
             assert!(!secret || kind.trim().starts_with("TokenState"), "{name}.{field}:{kind}");
         }
