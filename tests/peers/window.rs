@@ -88,6 +88,8 @@ async fn zettcode_is_approved_denied_and_steered_from_the_real_window() -> Resul
     let look = "return document.body.innerText.split(args).length > 2";
     page.until("the first words of the answer", look, json!("first words")).await?;
     send(&page, "also update the docs").await?;
+    page.until_text("accepted, not taken up yet").await?;
+    keep_picture(&page, "zettcode-steering.png").await?;
     peer.let_go().await?;
     page.until_text("You said: also update the docs").await?;
     ensure!(times(&page, "You said: also update the docs").await? == 1, "{}", page.text().await?);

@@ -130,6 +130,8 @@ async fn a_message_sent_into_a_run_steers_it() -> Result<()> {
     let mut view = joined.session("Steered", "hold: first words").await?;
     view.until("the first words", |view| agent_says(view, "first words")).await?;
     joined.say(&view, "also update the docs").await?;
+    let is_queued = |view: &View| person(view).contains(&"User Queued: also update the docs".to_owned());
+    view.until("the message, accepted and not taken up", is_queued).await?;
     joined.peer.let_go().await?;
     said(&mut view, "You said: also update the docs").await?;
     ensure!(person(&view).len() == 2 && agent(&view).len() == 2, "{}", view.text());
@@ -141,7 +143,8 @@ async fn a_message_sent_into_a_run_steers_it() -> Result<()> {
         "{}",
         view.text()
     );
-    ensure!(view.header.queued.is_empty(), "{:?}", view.header.queued);
+    let requests = view.header.turn.as_ref().and_then(|turn| turn.usage.requests);
+    ensure!(requests == Some(2) && view.header.queued.is_empty(), "one run took both in: {:?}", view.header);
     let is_taken =
         |body: &ItemBody| matches!(body, ItemBody::Marker(Marker::Steering { phase: SteeringPhase::Interrupted, .. }));
     ensure!(!view.items.values().any(|item| is_taken(&item.body)), "{}", view.text());
