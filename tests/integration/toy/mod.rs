@@ -298,6 +298,26 @@ async fn silence_cuts_no_stream_and_what_the_server_says_beside_it_is_read() -> 
 }
 
 #[tokio::test]
+async fn what_was_asked_for_during_a_turn_and_answered_after_it_starts_no_turn() -> Result<()> {
+    let rig = Rig::start().await?;
+    let mut view = rig.running("say:Hello;wait;say:Done").await?;
+    let before = rig.toy.with(|world| {
+        world.slow_states = true;
+        world.looks
+    });
+    crate::rows::pass(Duration::from_secs(31)).await;
+    rig.toy.until("a look", |world| world.looks == before + 1).await?;
+    rig.toy.open_gate("one");
+    view.until("the end", |view| says(view, "Agent Done: Done") && is_over(view)).await?;
+    rig.toy.with(|world| world.slow_states = false);
+    rig.toy.until("another look", |world| world.looks > before + 1).await?;
+    rig.say(view.session(), "say:Again").await?;
+    view.until("the second turn", |view| says(view, "Agent Done: Again") && is_over(view)).await?;
+    assert!(!view.text().contains("Interrupted"), "{}", view.text());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_session_the_server_does_not_go_to_says_why_and_is_opened_when_it_does() -> Result<()> {
     let rig = Rig::start().await?;
     rig.toy.with(|world| {

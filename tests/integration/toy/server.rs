@@ -55,6 +55,8 @@ pub struct World {
     pub swallow_say: bool,
     /// Breaks the connection without taking `/say` in.
     pub lose_say: bool,
+    /// Keeps back what it says of its state, as it was when it was asked for.
+    pub slow_states: bool,
     /// How often its state was asked for.
     pub looks: u32,
     next: u32,
@@ -258,12 +260,15 @@ async fn at(State(server): State<ToyServer>) -> Json<Value> {
 }
 
 async fn state(State(server): State<ToyServer>) -> Json<Value> {
-    Json(server.with(|world| {
+    let answer = server.with(|world| {
         world.looks += 1;
         let talk = &world.talks[&world.current];
         let ask = talk.ask.as_ref().map(|(id, command)| json!({"id": id, "command": command}));
         json!({"running": talk.running, "ask": ask})
-    }))
+    });
+    // A test that never lets go ends with its own patience.
+    let _ = server.until("answers that go out", |world| !world.slow_states).await;
+    Json(answer)
 }
 
 async fn all(State(server): State<ToyServer>) -> Json<Value> {

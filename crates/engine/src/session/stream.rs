@@ -95,6 +95,8 @@ pub(super) struct Stream {
     open: Option<Open>,
     /// The turn it is the stream of, where it is one turn's alone.
     pub turn: Option<TurnStream>,
+    /// How many turns of ours have begun or ended: an answer that was asked for before one of these may be old.
+    pub turn_bounds: u64,
     /// A word of the connection that was received and not taken in yet.
     ahead: Option<Link>,
     /// Its state, for the header.
@@ -124,6 +126,7 @@ impl Default for Stream {
         Self {
             open: None,
             turn: None,
+            turn_bounds: 0,
             ahead: None,
             state: ConnectionState::Closed,
             refused: false,
@@ -186,6 +189,7 @@ impl Stream {
     fn terminal(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.over = true;
+            self.turn_bounds += 1;
         }
         self.tell(sse::connection::Command::Terminal);
     }

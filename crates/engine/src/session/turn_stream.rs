@@ -212,6 +212,7 @@ impl SessionTask {
     async fn turn_opened(&mut self) -> Result<(), StoreError> {
         let Some(turn) = self.stream.turn.as_mut() else { return Ok(()) };
         let (began, options) = (turn.began.take(), turn.options.clone());
+        self.stream.turn_bounds += 1;
         self.beside.forget();
         match began {
             Some(Began::Message(message)) => {
@@ -264,6 +265,7 @@ impl SessionTask {
     async fn turn_dropped(&mut self, cause: ConnectionCause) -> Result<(), StoreError> {
         self.drain_held().await?;
         self.take_local(&LocalRecord::Dropped { cause }, None).await?;
+        self.stream.turn_bounds += 1;
         self.beside.forget();
         self.beside.owe_for_turn();
         Ok(())
