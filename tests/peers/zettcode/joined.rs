@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use contract::{
-    command::{CreateSession, NoArgs, SendMessage, SessionRef, SetRunOptions},
+    command::{CreateSession, NoArgs, SendMessage, ServerRef, SessionRef, SetRunOptions},
     item::{ItemBody, Message, MessageState, Role, ToolCall, ToolState},
     request::{Decision, Request, RequestKind},
     server::{Server, ServerId, ServerOptions},
@@ -48,6 +48,15 @@ impl Joined {
         self.engine.shutdown().await;
         self.engine = rig::engine(self.dir.path(), Arc::clone(&self.credentials) as _).await?;
         Ok(())
+    }
+
+    /// Another app that knows the same server, and its folder.
+    pub async fn another_app(&self) -> Result<(Engine, ServerId, TempDir)> {
+        let dir = tempfile::tempdir()?;
+        let engine = rig::engine(dir.path(), Arc::new(MemoryCredentials::default())).await?;
+        let server = engine.add_server(draft(&self.peer.base(), TOKEN, ServerOptions::default())).await?.id;
+        engine.refresh_server(ServerRef { server: server.clone() }).await?;
+        Ok((engine, server, dir))
     }
 
     /// A new session, shown in a window of its title's name, that begins with a message where there is one.

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use contract::{
     command::SessionRef,
+    item::{ItemBody, Marker},
     request::{RequestKind, RequestState},
     session::{SessionState, StopReason},
 };
@@ -11,7 +12,7 @@ use tests::view::View;
 use super::{
     Level,
     bytes::Run,
-    joined::{Joined, agent_says, asked, calls, ended, person, said},
+    joined::{Joined, agent, agent_says, asked, calls, ended, person, said},
 };
 
 fn can_resume(view: &View) -> bool {
@@ -109,4 +110,85 @@ async fn what_another_clients_run_waits_for_is_found_and_answered() -> Result<()
     ensure!(person(&view).len() == 1 && calls(&view).len() == 1, "{}", view.text());
     joined.end().await;
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_session_reads_the_same_after_a_restart_of_the_app() -> Result<()> {
+    let mut joined = Joined::start(Level::Ask).await?;
+    let mut view = joined.session("Long", "run: echo one\nrun: echo two").await?;
+    for choice in ["allow_once", "deny"] {
+        let request = asked(&mut view, RequestKind::Approval).await?;
+        joined.decide(&request, choice).await?;
+        view.until("the answer's arrival", |view| !view.open_requests().iter().any(|open| open.id == request.id))
+            .await?;
+    }
+    said(&mut view, "The tool said").await?;
+    joined.say(&view, "hold: first words").await?;
+    view.until("the first words", |view| agent_says(view, "first words")).await?;
+    for steer in ["also docs", "and tests"] {
+        joined.say(&view, steer).await?;
+        let is_queued = |view: &View| person(view).contains(&format!("User Queued: {steer}"));
+        view.until("the message, accepted and not taken up", is_queued).await?;
+    }
+    joined.peer.let_go().await?;
+    said(&mut view, "You said: and tests").await?;
+    joined.say(&view, "hold: cut off").await?;
+    view.until("the words that are cut off", |view| agent_says(view, "cut off")).await?;
+    joined.stop(&view).await?;
+    ended(&mut view, StopReason::Stopped).await?;
+    joined.say(&view, "go on").await?;
+    said(&mut view, "You said: go on").await?;
+    let (session, before) = (view.session(), view.text());
+
+    joined.restart_app().await?;
+    let mut view = View::open(&joined.engine, "again", session).await?;
+    // The history is read before the run begins.
+    joined.say(&view, "once more").await?;
+    said(&mut view, "You said: once more").await?;
+    let after = view.text();
+    ensure!(after.starts_with(&before), "before:\n{before}\n\nafter:\n{after}");
+    ensure!(after.lines().count() == before.lines().count() + 2, "before:\n{before}\n\nafter:\n{after}");
+
+    // Another app that has seen nothing of it reads the same from the history, but for what the server keeps nowhere.
+    let (other, server, _dir) = joined.another_app().await?;
+    let fresh = other.session_by_remote(&server, &view.header.row.remote_id).await?;
+    let mut fresh = View::open(&other, "main", fresh).await?;
+    fresh.until("the last answer", |view| agent_says(view, "You said: once more")).await?;
+    ensure!(person(&fresh) == person(&view), "{}\n\n{}", fresh.text(), view.text());
+    let kept: Vec<String> = agent(&view).into_iter().filter(|said| !said.contains("cut off")).collect();
+    ensure!(agent(&fresh) == kept, "{}\n\n{}", fresh.text(), view.text());
+    ensure!(calls(&fresh).len() == calls(&view).len(), "{}\n\n{}", fresh.text(), view.text());
+    other.shutdown().await;
+    joined.end().await;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compaction_is_told_once_also_after_a_restart_of_the_app() -> Result<()> {
+    let mut joined = Joined::start(Level::Ask).await?;
+    let mut view = joined.session("Compacted", "one").await?;
+    said(&mut view, "You said: one").await?;
+    for words in ["two", "three", "four", "five", "six"] {
+        joined.say(&view, words).await?;
+        said(&mut view, &format!("You said: {words}")).await?;
+    }
+    joined.say(&view, &format!("big {}", "word ".repeat(66_000))).await?;
+    view.until("the compaction", |view| summaries(view) == 1).await?;
+    said(&mut view, "word word").await?;
+    let (session, before) = (view.session(), (person(&view), agent(&view)));
+    joined.restart_app().await?;
+    let mut view = View::open(&joined.engine, "again", session).await?;
+    joined.say(&view, "once more").await?;
+    said(&mut view, "You said: once more").await?;
+    ensure!(summaries(&view) == 1, "{} of them", summaries(&view));
+    ensure!(person(&view).len() == before.0.len() + 1 && agent(&view).len() == before.1.len() + 1, "{before:?}");
+    joined.end().await;
+    Ok(())
+}
+
+fn summaries(view: &View) -> usize {
+    let is_done = |body: &ItemBody| {
+        matches!(body, ItemBody::Marker(Marker::Compacted { summary: Some(_), active: false, unchanged: false }))
+    };
+    view.items.values().filter(|item| is_done(&item.body)).count()
 }

@@ -156,11 +156,17 @@ impl SessionTask {
         Ok(())
     }
 
+    /// A message is on its way. One that steers and was accepted is only kept until the turn takes it in.
+    fn is_sending(&self) -> bool {
+        let on_its_way = |message: &OutboxMessage| message.state == OutboxState::Sending;
+        self.outbox.iter().any(|message| on_its_way(message) && !self.steered.contains(&message.id))
+    }
+
     /// Sends the next queued message when the server can take it.
     pub(super) async fn flush_outbox(&mut self) -> Result<(), StoreError> {
         let Some(link) = self.link.clone() else { return Ok(()) };
         if self.fold.reducer.closed.is_some()
-            || self.outbox.iter().any(|message| message.state == OutboxState::Sending)
+            || self.is_sending()
             || matches!(self.fold.reducer.stop, StopState::Requested { .. })
             || self.is_turned_away()
         {
