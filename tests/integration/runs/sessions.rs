@@ -174,7 +174,7 @@ async fn images_go_with_their_message_and_survive_a_restart_in_the_queue() -> Re
 #[tokio::test]
 async fn a_server_without_a_model_is_online_and_says_what_it_lacks() -> Result<()> {
     let rig = Rig::start_runs(RunsManner { ready: false, ..RunsManner::default() }).await?;
-    let mut feed = rig.engine.attach_window("main");
+    let feed = rig.engine.attach_window("main");
     while server(&rig).await?.warnings.is_empty() {
         feed.next().await.context("the feed ended")?;
     }

@@ -62,7 +62,7 @@ impl Rig {
     async fn running(&self, steps: &str) -> Result<View> {
         let mut view = self.open("one").await?;
         self.say(view.session(), steps).await?;
-        view.until("a running turn", |view| runs(view)).await?;
+        view.until("a running turn", runs).await?;
         Ok(view)
     }
 

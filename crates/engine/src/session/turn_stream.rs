@@ -7,6 +7,7 @@
 
 use std::{
     mem,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -41,6 +42,9 @@ use crate::server::{
 
 /// Silence on such a stream cuts nothing: after this long, what the server says beside it is read.
 const QUIET_AFTER: Duration = Duration::from_secs(30);
+
+/// A server that does not begin its answer keeps the floor for so long: decisions on other sessions wait behind it.
+const HEAD_KEEPS: Duration = Duration::from_secs(10);
 
 /// What begins a turn.
 pub(super) enum Began {
@@ -126,12 +130,19 @@ impl Opener for TurnOpener {
                     return Err(told);
                 }
             };
-            let opened = opener.send(&opener.link.client, request).await;
+            let mut sent = pin!(opener.send(&opener.link.client, request));
+            let early = tokio::select! {
+                opened = &mut sent => Some(opened),
+                () = tokio::time::sleep(HEAD_KEEPS) => None,
+            };
             if let Some(floor) = floor {
                 // The answer's frames wait for nobody.
                 tokio::spawn(floor.leave());
             }
-            opened
+            match early {
+                Some(opened) => opened,
+                None => sent.await,
+            }
         }
         .boxed()
     }
