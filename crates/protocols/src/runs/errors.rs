@@ -67,9 +67,9 @@ fn code(status: StatusCode, word: Option<&str>) -> ErrorCode {
         (403, _) => ErrorCode::Forbidden,
         (404, _) => ErrorCode::GoneAtServer,
         (405, _) => ErrorCode::Unsupported,
-        (409, _) => ErrorCode::Conflict,
         (429, _) => ErrorCode::RateLimited,
         (408 | 500..=599, _) => ErrorCode::ServerFailed,
+        // A 409 without a word, too: only the word says that there is nothing to do.
         (400..=499, _) => ErrorCode::ServerRefused,
         _ => ErrorCode::WrongProtocol,
     }

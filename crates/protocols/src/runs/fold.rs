@@ -120,6 +120,10 @@ impl Fold {
                 let turn = self.run.as_ref().filter(|run| run.is_open).map(|run| run.id.clone());
                 Told::new(turn, out).push(EventBody::Unknown { id: frame_id, what, raw });
             }
+            // Behind the last frame nothing should come: it begins no run that never ends.
+            Form::Said(_) if seen.origin == Origin::Stream && self.run.as_ref().is_some_and(|run| !run.is_open) => {
+                Told::new(None, out).push(EventBody::Unknown { id: frame_id, what: name, raw });
+            }
             Form::Said(said) => self.said(said, seen, out),
             Form::End(end) => self.end(end, seen, out),
             // What the answers are named by means nothing in a stream.

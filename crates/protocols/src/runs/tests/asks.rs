@@ -172,6 +172,8 @@ fn every_error_word_means_something_to_the_app() {
     assert!(locked.message.contains("close it there"), "{locked:?}");
     let bare = server().turn_refused(&answer(503, "<html>"));
     assert_eq!(bare.code, ErrorCode::ServerFailed);
+    // A gateway's 409 is no sign that nothing is left to do.
+    assert_eq!(server().turn_refused(&answer(409, "<html>")).code, ErrorCode::ServerRefused);
     assert_eq!(server().turn_refused(&answer(200, "<html>")).code, ErrorCode::WrongProtocol);
 }
 
