@@ -63,7 +63,7 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) title: Option<String>,
     pub(crate) created_at: String,
-    /// `None` = nothing was stored yet: lists do not show it, and it cannot be opened.
+    /// `None` = nothing was stored yet: lists do not show it, and it is gone with the server's process.
     pub(crate) updated_at: Option<String>,
     pub(crate) messages: Vec<Message>,
     /// The first message the model still sees.
@@ -203,7 +203,8 @@ impl Runs {
         }
     }
 
-    /// A new empty session becomes the current one. The one that was current is forgotten if nothing was stored in it.
+    /// A new empty session becomes the current one. The one that was current can be opened again until the server ends,
+    /// listed or not.
     pub(crate) fn new_session(&self, title: Option<String>) -> String {
         let id = self.next_id();
         self.change(|desk| {
@@ -289,10 +290,7 @@ impl Desk {
 
     /// This session becomes the current one.
     pub(crate) fn make_current(&mut self, id: &str) {
-        let left = std::mem::replace(&mut self.current, id.to_owned());
-        self.sessions.retain(|session| {
-            session.id != left || session.id == id || session.updated_at.is_some() || session.run.is_some()
-        });
+        id.clone_into(&mut self.current);
     }
 
     /// The run of this number, wherever it is.

@@ -91,6 +91,7 @@ impl Runs {
                     die(session, run.rest, recover);
                 }
             }
+            desk.sessions.retain(|session| session.updated_at.is_some());
             desk.remembered.clear();
             let manner = desk.manner.clone();
             desk.behave(manner);

@@ -60,6 +60,17 @@ async fn the_list_has_a_limit_between_1_and_200() {
 }
 
 #[tokio::test]
+async fn a_session_that_nothing_was_stored_in_is_unlisted_and_can_be_opened_until_the_server_ends() {
+    let rig = rig().await;
+    let first = rig.runs.current();
+    rig.post("/sessions", json!({"title": "Other"})).await;
+    assert_eq!(rows(&rig).await.len(), 1);
+    assert_eq!(rig.post(&format!("/sessions/{first}/open"), json!({})).await.status, 200);
+    rig.runs.restart();
+    assert_eq!(rig.post(&format!("/sessions/{first}/open"), json!({})).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_title_is_given_by_hand_or_by_the_model() {
     let rig = rig().await;
     assert_eq!(rig.post("/sessions/current/name", json!({})).await.json()["title"], Value::Null);

@@ -90,11 +90,9 @@ impl Player {
     fn leave(&self) {
         self.world.runs.change(|desk| {
             let number = self.number;
-            let current = desk.current.clone();
             if let Some(session) = desk.session_mut(&self.session) {
                 session.run.take_if(|run| run.number == number);
             }
-            desk.make_current(&current);
         });
     }
 }
