@@ -16,6 +16,7 @@ use super::{Engine, Linked, not_found};
 use crate::{
     Secret, ids,
     server::{
+        facts,
         address::{is_plain_and_remote, name_of, read_address, written},
         floor::is_busy,
         link::ServerLink,
@@ -452,15 +453,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads a server's session list again, now.
+    /// Reads a server's session list again, now, and what the server says of itself.
     ///
     /// # Errors
     /// When the server is paused or off.
     pub async fn refresh_server(&self, which: ServerRef) -> Result<(), AppError> {
-        self.link_now(&which.server)?;
-        if let Some(linked) = self.locked(&self.inner.links).get(&which.server) {
-            linked.link.look.notify_one();
-        }
+        let link = self.link_now(&which.server)?;
+        link.look.notify_one();
+        let engine = self.clone();
+        tokio::spawn(async move {
+            if let Err(failed) = facts::read(&link, engine.hub()).await {
+                // The list's own reading shows what is wrong with the server.
+                tracing::info!(server_id = link.id.0, code = ?failed.error.code, "the server's facts could not be read");
+            }
+        });
         Ok(())
     }
 }

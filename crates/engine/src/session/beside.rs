@@ -264,7 +264,9 @@ impl SessionTask {
             // Another client's run: its end is seen here, and then what it did is read.
             self.beside.owed = true;
             self.beside.at = Some(Instant::now() + FOLLOW_EVERY);
-            return self.resolve_checks(generation).await;
+            self.resolve_checks(generation).await?;
+            // What is queued can steer it.
+            return self.flush_outbox().await;
         }
         self.settle_stop_if_idle().await?;
         if self.beside.owed {

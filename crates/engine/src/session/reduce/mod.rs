@@ -16,6 +16,7 @@ use contract::{
     Millis,
     event::{Event, EventBody},
     item::{Item, ItemBody, ItemId, Marker, Notice, TEXT_INLINE_BYTES, Thought, Unknown},
+    request::Fate,
     session::{
         Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread,
     },
@@ -300,9 +301,13 @@ impl Reducer {
 
     /// A decision of this app was written down, or its fate became known.
     pub fn decided(&mut self, request: &str, ours: Ours, attempt: u32) {
+        let taken = (ours.fate == Fate::Accepted && self.requests.answers_tell).then_some((ours.choice, ours.at));
         if self.requests.decided(request, ours, attempt) {
             self.changes.request(request);
             self.changes.header = true;
+            if let Some((choice, at)) = taken {
+                self.answered(request, choice, at);
+            }
         }
     }
 

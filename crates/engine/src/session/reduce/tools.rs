@@ -260,6 +260,25 @@ impl Reducer {
         self.begin_allowed(at);
     }
 
+    /// The server took the person's answer, and says nothing more until something comes of it: what was allowed runs.
+    pub(super) fn answered(&mut self, request: &str, choice: ChoiceKind, at: Millis) {
+        let item = self.requests.get(request).and_then(|known| known.item.clone());
+        if matches!(choice, ChoiceKind::AllowOnce | ChoiceKind::AllowAlways)
+            && let Some(id) = item
+            && let Some(Item { body: ItemBody::Tool(tool), .. }) = self.transcript.get_mut(&id)
+            && tool.state == ToolState::Waiting
+        {
+            tool.state = ToolState::Running;
+            tool.started_at = Some(at);
+            self.turn.tool_started(&id, &tool.name.clone(), at);
+            self.changes.item(&id);
+        }
+        if self.state == SessionState::Waiting && self.requests.open().next().is_none() {
+            self.turn.waits(false, at);
+            self.state = SessionState::Running;
+        }
+    }
+
     /// What was allowed runs from when it was allowed, and where it waited for the other answers, from the last of them.
     fn begin_allowed(&mut self, at: Millis) {
         let waits = self.requests.open().next().is_some();
