@@ -116,7 +116,7 @@ async fn a_session_without_a_title_is_listed_from_its_first_message_on() -> Resu
     let titled = peer.post("/sessions", &json!({"title": "Titled"})).await?["id"].clone();
     ensure!(past(&peer).await?.is_empty(), "a titled session has an empty history");
     let plain = peer.post("/sessions", &json!({})).await?["id"].clone();
-    ensure!(ids(&peer.get("/sessions").await?) == [titled.clone()]);
+    ensure!(ids(&peer.get("/sessions").await?) == std::slice::from_ref(&titled));
     Run::asking(&peer, "hello").await?.end().await?;
     ensure!(ids(&peer.get("/sessions").await?) == [plain, titled]);
     Ok(())
