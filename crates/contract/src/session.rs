@@ -209,6 +209,11 @@ pub struct ContextShare {
 pub struct RunOptions {
     /// How commands are answered.
     pub approvals: ApprovalMode,
+    /// When a mode in which commands run unasked lapses for runs that begin then; said by this app, never taken from
+    /// the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub unasked_until: Option<Millis>,
     /// How the agent's questions are answered.
     pub questions: QuestionMode,
     /// Seconds an approval may wait for its answer (1 to 3,600). The server then refuses the command.
@@ -223,6 +228,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             approvals: ApprovalMode::Ask,
+            unasked_until: None,
             questions: QuestionMode::Ask,
             answer_timeout_s: 300,
             run_timeout_s: None,

@@ -1,6 +1,6 @@
 //! Approvals and questions of runs.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use contract::{
     error::ErrorCode,
     request::{Answer, DecidedBy, Decision, Fate, RequestState, Scope},
@@ -149,19 +149,25 @@ async fn p50_a_mode_that_asks_nobody_is_told_for_as_long_as_its_run_goes_on() ->
     stage.options(auto.clone()).await?;
     stage.rig.control.hold_session(Some(&stage.remote))?;
     stage.say("RUN:echo one").await?;
-    stage.view.until("the mode, told", |view| view.header.running_options.as_ref() == Some(&auto)).await?;
+    stage
+        .view
+        .until("the mode, told", |view| {
+            view.header.running_options.as_ref().is_some_and(|options| options.approvals == auto.approvals)
+        })
+        .await?;
     stage.rig.control.release(None)?;
     stage.view.until("the end", |view| says(view, "The tool said: one") && is_over(view)).await?;
     assert_eq!(stage.view.header.running_options, None);
     assert_eq!(stage.view.requests.len(), 0);
     let refused = RunOptions { answer_timeout_s: 0, ..RunOptions::default() };
     assert!(stage.options(refused).await.is_err());
-    // What was chosen is kept for this session and for no other.
+    // What was chosen is kept for this session and for no other, and tells when it lapses.
     let Stage { mut rig, remote, view } = stage;
     drop(view);
     rig.restart().await?;
     let view = rig.open(&remote).await?;
-    assert_eq!(view.header.run_options, Some(auto));
+    let kept = view.header.run_options.clone().context("no options")?;
+    assert_eq!((&kept.approvals, kept.unasked_until.is_some()), (&auto.approvals, true));
     let another = rig.control.runs().start_scenario("runs-plain")?;
     let view = rig.open(&another).await?;
     assert_eq!(view.header.run_options, Some(RunOptions::default()));

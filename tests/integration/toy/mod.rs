@@ -2,6 +2,7 @@
 //! one current session, a history that comes whole.
 
 mod codec;
+mod lapse;
 mod protocol;
 mod recovery;
 mod server;
@@ -17,7 +18,7 @@ use contract::{
     server::{ServerId, ServerOptions},
     session::{SessionId, SessionState, StopReason, StopState},
 };
-use engine::{Engine, MemoryCredentials};
+use engine::{Clock, Engine, EngineConfig, MemoryCredentials, SystemClock};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use tempfile::TempDir;
@@ -38,9 +39,14 @@ struct Rig {
 
 impl Rig {
     async fn start() -> Result<Self> {
+        Self::start_at(Arc::new(SystemClock)).await
+    }
+
+    async fn start_at(clock: Arc<dyn Clock>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let toy = ToyServer::start().await?;
-        let engine = engine(&dir).await?;
+        let config = EngineConfig { clock, ..config(dir.path(), Arc::new(MemoryCredentials::default())) };
+        let engine = Engine::start_speaking(config, vec![Box::new(Toy)]).await?;
         let server = engine.add_server(draft(&toy.base_url, "", ServerOptions::default())).await?;
         assert_eq!(server.protocol, "toy");
         Ok(Self { engine, toy, server: server.id, dir })

@@ -50,6 +50,7 @@ impl SessionTask {
         if !into_running && !self.may_begin() {
             return Ok(());
         }
+        self.lapse_unasked().await?;
         let Some(message) = self.outbox.get_mut(index) else { return Ok(()) };
         message.state = OutboxState::Sending;
         let message = message.clone();
@@ -133,19 +134,21 @@ impl SessionTask {
     }
 
     /// Takes up a run that ended early.
-    pub(super) fn resume(&mut self, reply: Reply<()>) {
+    pub(super) async fn resume(&mut self, reply: Reply<()>) -> Result<(), StoreError> {
         if let Some(refused) = self.cannot_send() {
             answer(reply, Err(refused));
-            return;
+            return Ok(());
         }
         if self.stream.is_open() || is_busy(&self.fold.reducer.state) {
             answer(reply, Err(AppError::new(ErrorCode::Busy, "A run goes on in this session already.")));
-            return;
+            return Ok(());
         }
+        self.lapse_unasked().await?;
         let outgoing = Outgoing::Resume { options: self.run_options.clone() };
         if let Err(Began::Resume(reply)) = self.open_turn(&outgoing, Began::Resume(reply)) {
             answer(reply, Err(unsupported()));
         }
+        Ok(())
     }
 }
 

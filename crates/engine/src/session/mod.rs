@@ -19,6 +19,7 @@ mod stopping;
 mod stream;
 mod task;
 mod turn_stream;
+mod unasked;
 mod turned_away;
 
 pub use handle::{Command, Reply, SessionHandle};

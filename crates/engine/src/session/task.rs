@@ -269,6 +269,7 @@ impl SessionTask {
             counting: false,
         };
         task.fold.reducer.requests.answers_tell = task.has_turn_streams();
+        task.lapse_unasked().await?;
         task.replay(true).await?;
         task.drop_arrived().await?;
         if task.has_turn_streams() {
@@ -329,7 +330,7 @@ impl SessionTask {
         let idle = self.idle_since.map(|since| since + LINGER);
         [self.save_at, self.header_at, self.fallback_at, self.retry_at, self.stream.hold_until, idle]
             .into_iter()
-            .chain([self.beside.at, self.stop_by, self.expiry_due()])
+            .chain([self.beside.at, self.stop_by, self.expiry_due(), self.unasked_ends()])
             .flatten()
             .chain(self.in_flight.values().filter_map(|flight| flight.retry_at))
             .min()
@@ -352,6 +353,7 @@ impl SessionTask {
         if self.stop_by.is_some_and(|at| at <= now) {
             self.stop_overdue().await?;
         }
+        self.lapse_unasked().await?;
         self.look_at_expired();
         if self.beside.at.is_some_and(|at| at <= now) {
             self.look_again();
@@ -466,15 +468,8 @@ impl SessionTask {
             Command::Message { text, images, reply } => self.compose(text, images, reply).await?,
             Command::Queued { id, release, reply } => self.queued(&id, release, reply).await?,
             Command::Stop { reply } => self.stop(reply).await?,
-            Command::Resume { reply } => self.resume(reply),
-            Command::RunOptions { options, reply } => {
-                self.run_options = options.clone();
-                self.record.run_options = Some(options);
-                let written = self.hub.store.put_session(self.record.clone()).await;
-                self.saved_record = self.record.clone();
-                self.fold.reducer.touch_header();
-                answer(reply, written.map(|_| ()).map_err(AppError::from));
-            }
+            Command::Resume { reply } => self.resume(reply).await?,
+            Command::RunOptions { options, reply } => self.set_run_options(options, reply).await?,
             Command::Look => {
                 self.beside.owe_history();
                 self.look();

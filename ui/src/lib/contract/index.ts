@@ -1730,6 +1730,11 @@ export type RunOptions = {
  */
 approvals: ApprovalMode, 
 /**
+ * When a mode in which commands run unasked lapses for runs that begin then; said by this app, never taken from
+ * the page.
+ */
+unasked_until?: number, 
+/**
  * How the agent's questions are answered.
  */
 questions: QuestionMode, 
