@@ -4,5 +4,6 @@ mod edges;
 mod properties;
 mod rows;
 mod runs;
+mod runs_edges;
 mod spine;
 mod toy;
