@@ -56,7 +56,7 @@ describe('run options', () => {
     expect(note.textContent).toContain(
       'This run: every command runs without asking, those of sub-agents included.',
     );
-    expect(note.textContent).toContain('Only in this session, until you change it.');
+    expect(note.textContent).toContain('Only in this session, until this run ends.');
     await user.click(within(note).getByRole('button', { name: 'Ask me from the next run on' }));
     expect(calls(world, 'set_run_options')).toEqual([{ session: 1, options: runOptions }]);
     // The run that goes on is not touched by it: the mark stays, its button has nothing left to do.
@@ -64,6 +64,17 @@ describe('run options', () => {
     expect(within(screen.getByRole('navigation')).queryByText('commands run unasked')).not.toBeNull();
     world.updateHeader(1, { running_options: null }, { state: { kind: 'idle' } });
     await vi.waitFor(() => expect(screen.queryByRole('note')).toBeNull());
+  });
+
+  it('p50 a mode that asks nobody says when it lapses', async () => {
+    const until = new Date(2026, 11, 1, 18, 40).getTime();
+    const world = runs({
+      header: { run_options: { ...runOptions, approvals: { mode: 'auto' }, unasked_until: until } },
+    });
+    await open(world);
+    expect(screen.getByRole('note').textContent).toContain(
+      'Only in this session, for runs that begin before 18:40, or until you change it.',
+    );
   });
 
   it('are not offered by a server that takes none', async () => {

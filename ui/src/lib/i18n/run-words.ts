@@ -7,6 +7,7 @@ import type {
   SessionHeader,
   StopReason,
 } from '$lib/contract';
+import { formatClock } from '$lib/format/format';
 import { runsUnasked, type RowProblem } from '$lib/run-options';
 import { m } from '$paraglide/messages';
 
@@ -35,6 +36,12 @@ export function holding(
   return header.run_options === null ? null : { options: header.run_options, running: false };
 }
 
+function scopeOfMode(options: RunOptions, running: boolean): string {
+  if (running) return m.mode_scope_run();
+  const until = options.unasked_until;
+  return until === undefined ? m.mode_scope() : m.mode_scope_until({ time: formatClock(until).slice(0, 5) });
+}
+
 /** What runs unasked and where that holds; `null` where the person is asked, or everything is refused (P-50). */
 export function unaskedWords(
   header: Pick<SessionHeader, 'run_options' | 'running_options'>,
@@ -49,7 +56,7 @@ export function unaskedWords(
       : running
         ? m.mode_auto_now()
         : m.mode_auto_next();
-  return { what, scope: m.mode_scope(), running };
+  return { what, scope: scopeOfMode(options, running), running };
 }
 
 export function rowProblemWords(problem: RowProblem): string {

@@ -414,7 +414,10 @@ export class World implements Backend {
       return null;
     },
     set_run_options: ({ session, options }) => {
-      this.updateHeader(session, { run_options: options });
+      // A mode that asks nobody lapses after an hour, as the engine has it.
+      const unasked = options.approvals.mode === 'auto' || options.approvals.mode === 'commands';
+      const run_options = unasked ? { ...options, unasked_until: Date.now() + 3_600_000 } : options;
+      this.updateHeader(session, { run_options });
       return null;
     },
     resume_run: ({ session }) => {
