@@ -53,6 +53,9 @@ impl Run {
         let piece = Piece::Call { call: call.clone(), name: name.clone(), arguments: arguments.clone(), output: None };
         shown.add(&item, told.turn(), piece, true);
         shown.calls.insert(item.clone(), Fate::Open);
+        if at_server {
+            shown.at_server.insert(item.clone());
+        }
         told.push(EventBody::ToolCall {
             id: item.clone(),
             name: name.clone(),

@@ -58,7 +58,23 @@ impl Fold {
 
     fn merge_read(&mut self, past: Vec<Past>, out: &mut Vec<Event>) {
         let pieces: Vec<Piece> = past.iter().map(|past| past.piece.clone()).collect();
-        let placed = reconcile(&self.shown.known, &pieces);
+        // Texts of ours that are one in the history, by the first of them.
+        let mut parts: HashMap<usize, Vec<usize>> = HashMap::new();
+        let placed = if self.shown.at_server.is_empty() {
+            reconcile(&self.shown.known, &pieces)
+        } else {
+            let (told, places): (Vec<Known>, Vec<Vec<usize>>) = self.shown.as_told().into_iter().unzip();
+            let mut placed = reconcile(&told, &pieces);
+            for placed in &mut placed {
+                if let Placed::Known { known, .. } = placed
+                    && let Some([first, rest @ ..]) = places.get(*known).map(Vec::as_slice)
+                {
+                    *known = *first;
+                    parts.insert(*first, rest.to_vec());
+                }
+            }
+            placed
+        };
         let mut past: Vec<Option<Past>> = past.into_iter().map(Some).collect();
         let mut ids: Vec<String> = Vec::with_capacity(placed.len());
         let mut inserted: Vec<(Option<String>, Known)> = Vec::new();
@@ -66,9 +82,15 @@ impl Fold {
         for placed in placed {
             match placed {
                 Placed::Known { known, past: of, text } => {
+                    let more = parts.remove(&known).unwrap_or_default();
                     let Some(item) = self.shown.known.get_mut(known) else { continue };
                     turn.clone_from(&item.turn);
                     let mut told = Told::new(turn.clone(), out);
+                    if !more.is_empty() {
+                        ids.push(item.id.clone());
+                        ids.extend(self.mend_last(known, more, text, &mut told));
+                        continue;
+                    }
                     if let Some(text) = text {
                         mend(item, text, &mut told);
                     }
@@ -99,6 +121,30 @@ impl Fold {
         if is_changed || ids.len() > 1 {
             Told::new(None, out).push(EventBody::Arranged { items: ids });
         }
+    }
+
+    /// A text of the history that is several of ours: where it was cut off, the last of them gets the rest. Gives the
+    /// items behind the first.
+    fn mend_last(&mut self, first: usize, more: Vec<usize>, text: Option<String>, told: &mut Told<'_>) -> Vec<String> {
+        let mut rest = text;
+        let places = std::iter::once(first).chain(more);
+        let mut ids = Vec::new();
+        let count = places.clone().count();
+        for (number, place) in places.enumerate() {
+            let Some(item) = self.shown.known.get_mut(place) else { continue };
+            if number > 0 {
+                ids.push(item.id.clone());
+            }
+            let Piece::Agent(own) = &item.piece else { continue };
+            rest = rest.and_then(|text| text.strip_prefix(own.as_str()).map(str::to_owned));
+            if number + 1 == count
+                && let Some(rest) = rest.take()
+            {
+                let whole = format!("{own}{rest}");
+                mend(item, whole, told);
+            }
+        }
+        ids
     }
 
     fn insert(&mut self, id: &str, new: Past, told: &mut Told<'_>) {

@@ -1,6 +1,6 @@
 //! What of a session is shown and may also stand in its history.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::reconcile::{Known, Piece};
 
@@ -12,6 +12,8 @@ pub(super) struct Shown {
     pub calls: HashMap<String, Fate>,
     /// Items made from histories so far.
     pub inserted: u64,
+    /// Calls that the model's provider ran within a request, by item.
+    pub at_server: HashSet<String>,
 }
 
 /// How a call stands.
@@ -46,6 +48,37 @@ impl Shown {
         {
             *output = Some(text.to_owned());
         }
+    }
+
+    /// What is shown as a history tells it: what an agent said around calls within one request is one text there. Each
+    /// with the places, of what is shown, that it stands for.
+    pub(super) fn as_told(&self) -> Vec<(Known, Vec<usize>)> {
+        let mut told: Vec<(Known, Vec<usize>)> = Vec::with_capacity(self.known.len());
+        // The text that the next one goes on, where only such calls came since.
+        let mut open: Option<usize> = None;
+        let mut goes_on = false;
+        for (at, known) in self.known.iter().enumerate() {
+            match &known.piece {
+                Piece::Call { .. } if self.at_server.contains(&known.id) => goes_on = open.is_some(),
+                Piece::Agent(text) if goes_on => {
+                    goes_on = false;
+                    if let Some((Known { piece: Piece::Agent(whole), is_whole, .. }, places)) =
+                        open.and_then(|open| told.get_mut(open))
+                    {
+                        whole.push_str(text);
+                        *is_whole = known.is_whole;
+                        places.push(at);
+                        continue;
+                    }
+                }
+                Piece::Agent(_) => open = Some(told.len()),
+                Piece::User(_) | Piece::Call { .. } | Piece::Summary(_) | Piece::Other(_) => {
+                    (open, goes_on) = (None, false);
+                }
+            }
+            told.push((known.clone(), vec![at]));
+        }
+        told
     }
 
     /// Calls of which no end is known, by item.

@@ -61,6 +61,7 @@ fn a_prompt_says_everything_the_person_chose_and_nothing_else() {
     assert_eq!(opened.headers()["accept"], "text/event-stream");
     assert_eq!(opened.headers()["content-type"], "application/json");
     let options = RunOptions {
+        unasked_until: None,
         approvals: ApprovalMode::Commands { commands: vec!["git status".into()] },
         questions: QuestionMode::Decline,
         answer_timeout_s: 7,

@@ -110,6 +110,33 @@ fn a_text_that_a_drop_cut_off_is_made_whole_in_its_place_with_its_id() {
 }
 
 #[test]
+fn what_was_said_around_a_call_of_the_provider_is_one_text_of_the_history_and_stands_once() {
+    for cut in [false, true] {
+        let mut session = Session::running();
+        session.say(&text("I search. "));
+        session.say(r#"{"type":"server_tool_started","call_id":"s","name":"web_search","arguments":{}}"#);
+        session.say(r#"{"type":"server_tool_finished","call_id":"s","name":"web_search","output":"3","ok":true}"#);
+        if cut {
+            session.say(&text("Fou")).lose_connection();
+        } else {
+            session.say(&text("Found it.")).named("result", RESULT);
+        }
+        let history = messages(&[user("do it"), assistant("I search. Found it.", &[])]);
+        session.history(&history).history(&history);
+        assert_eq!(
+            session.view.lines(),
+            [
+                "ours0 User: do it",
+                "run1.m1 Agent: I search. ",
+                "run1.c.s web_search Done: 3",
+                "run1.m2 Agent: Found it.",
+            ],
+            "{cut}"
+        );
+    }
+}
+
+#[test]
 fn a_call_that_a_drop_left_open_gets_its_output() {
     let mut session = Session::running();
     session.say(TOOL).say(ASK).lose_connection();
