@@ -89,7 +89,7 @@ pub(super) fn begin(world: &Arc<World>, begin: Begin) -> Option<(mpsc::Unbounded
             ends,
             pending: None,
             steers: VecDeque::new(),
-            rest: VecDeque::new(),
+            rest: begin.steps.clone(),
             out: sender,
         });
         session.left = if begin.aside { session.left.take() } else { None };
