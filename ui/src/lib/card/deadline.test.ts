@@ -4,6 +4,7 @@ import { deadlineOf } from './deadline';
 describe('p14 the deadline of a request', () => {
   const request = { asked_at: 1000, deadline: 301_000 };
   it.each([
+    [100, 'calm', 300_000],
     [1000, 'calm', 300_000],
     [240_999, 'calm', 60_001],
     [241_000, 'soon', 60_000],

@@ -13,8 +13,9 @@ export interface Deadline {
 /** `null` = it waits for as long as it takes. */
 export function deadlineOf(request: Pick<Request, 'asked_at' | 'deadline'>, now: number): Deadline | null {
   if (request.deadline === null) return null;
-  const left = request.deadline - now;
-  if (left <= 0) return { phase: 'over', left: 0 };
   const whole = request.deadline - request.asked_at;
+  // The page's second hand may stand a moment before the request.
+  const left = Math.min(request.deadline - now, whole);
+  if (left <= 0) return { phase: 'over', left: 0 };
   return { phase: left <= whole * LAST_SHARE ? 'soon' : 'calm', left };
 }
