@@ -4,11 +4,12 @@
 //!
 //! * **With the history.** The messages, calls (with their output) and summaries that the window shows are those of an
 //!   app that never saw the streams and reads the whole history: the same lines in the same order, each as often. A
-//!   history knows only that a call failed; that it was denied, or skipped with whatever words, counts as that. What the
-//!   server keeps nowhere may stand there besides, in turns that broke off only: the beginning of a message, and after
-//!   the server's own death the request to the model that died with it.
+//!   history knows only that a call failed; that it was denied, or skipped with whatever words, counts as that. It knows
+//!   nothing of calls that the model's provider ran, and what was said around them is one text there. What the server
+//!   keeps nowhere may stand there besides, in turns that broke off only: the beginning of a message (also one that only
+//!   such a call had ended), and after the server's own death the request to the model that died with it.
 //! * **With no cut.** Up to the first mark of a turn that broke off, or a line that tells of it before (a message that is
-//!   not whole, a call that was cancelled), the lines are those of the same run without trouble; where nothing broke
+//!   not whole, or is but the beginning of its line there, a call that was cancelled), the lines are those of the same run without trouble; where nothing broke
 //!   off, all of them are.
 //! * **With itself.** The app started anew on its record shows the same lines.
 //!
@@ -72,9 +73,36 @@ fn is_kept(item: &Item) -> bool {
     }
 }
 
+fn is_of_the_provider(item: &Item) -> bool {
+    matches!(&item.body, ItemBody::Tool(tool) if tool.source.as_deref() == Some("server"))
+}
+
 /// What a history holds, as lines with their turns.
 fn kept(view: &View) -> Vec<(String, Option<String>)> {
-    view.ordered().into_iter().filter(|item| is_kept(item)).map(|item| (line(item), item.turn.clone())).collect()
+    let mut kept: Vec<(String, Option<String>)> = Vec::new();
+    let mut goes_on = false;
+    for item in view.ordered().into_iter().filter(|item| is_kept(item)) {
+        if is_of_the_provider(item) {
+            goes_on = kept.last().is_some_and(|(line, _)| line.starts_with("Agent "));
+            continue;
+        }
+        let line = line(item);
+        match (kept.last_mut(), line.strip_prefix("Agent ").and_then(|rest| rest.split_once(": "))) {
+            (Some((before, turn)), Some((state, text))) if goes_on && *turn == item.turn => {
+                let begun = before.split_once(": ").map_or("", |(_, text)| text);
+                *before = format!("Agent {state}: {begun}{text}");
+            }
+            _ => kept.push((line, item.turn.clone())),
+        }
+        goes_on = false;
+    }
+    kept
+}
+
+/// Texts that a call of the provider ended.
+fn ended_by_the_provider(view: &View) -> BTreeSet<String> {
+    let items: Vec<&Item> = view.ordered().into_iter().filter(|item| is_kept(item)).collect();
+    items.windows(2).filter(|pair| is_of_the_provider(pair[1])).map(|pair| line(pair[0])).collect()
 }
 
 /// Whether a line that is shown is what the history says here: it knows only that a call failed.
@@ -214,12 +242,16 @@ async fn transcript(scenario: &str, trouble: Option<&Trouble>) -> Result<(Vec<St
     let shown = kept(&stage.view);
     let broken: BTreeSet<Option<String>> =
         stage.view.ordered().into_iter().filter(|item| is_break(item)).map(|item| item.turn.clone()).collect();
-    let certain =
-        stage.view.ordered().into_iter().take_while(|item| !is_break(item)).filter(|item| is_kept(item)).count();
+    // As many as are kept of what stands before the first mark of a break.
+    let broke = stage.view.ordered().into_iter().find(|item| is_break(item)).map(|item| item.turn.clone());
+    let certain = shown.iter().position(|(_, turn)| broke.as_ref().is_some_and(|broke| turn == broke));
+    let in_it = shown.iter().filter(|(_, turn)| broke.as_ref() == Some(turn)).count();
+    let certain = certain.map_or(shown.len(), |at| at + in_it);
+    let begun = ended_by_the_provider(&stage.view);
     for (line, turn) in besides(&shown, &history).context("not the history")? {
         anyhow::ensure!(broken.contains(&turn), "{line:?} is at no server, and its turn did not break off");
         anyhow::ensure!(
-            left.died || line.starts_with("Agent Incomplete"),
+            left.died || line.starts_with("Agent Incomplete") || begun.contains(&line),
             "{line:?} is whole and at no server, and the server did not die"
         );
     }
@@ -267,8 +299,9 @@ fn hold(part: usize) {
                 // Behind the first mark of a break the run went another way.
                 if at < certain.max(whole.len() * usize::from(certain == got.len())) {
                     let line = got.get(at).map_or("", String::as_str);
+                    let is_begun = certain < got.len() && whole.get(at).is_some_and(|whole| whole.starts_with(line));
                     prop_assert!(
-                        tells_of_a_cut(line),
+                        tells_of_a_cut(line) || is_begun,
                         "{scenario} {trouble:?}: {line:?}\n{}\n---\n{}",
                         got.join("\n"),
                         whole.join("\n")

@@ -84,7 +84,7 @@ async fn runs_edge_05_a_provider_that_fails_at_once_leaves_the_message_and_the_w
         };
         assert!(words.contains("provider"), "{words}");
         assert_eq!(stage.view.text().matches("User Done: Hello").count(), 1);
-        stage.view.until("an offer to resume", |view| view.header.resumable.is_some()).await?;
+        stage.view.until("an offer to resume", |view| view.header.resumable.is_some() && is_over(view)).await?;
         stage.rig.engine.resume_run(stage.which()).await?;
         stage.view.until("its end", |view| says(view, "It worked this time.") && is_over(view)).await?;
     }
@@ -144,7 +144,7 @@ async fn runs_edge_19_a_server_killed_while_something_waits_asks_again_under_ano
 
     stage.rig.control.runs().restart();
     stage.view.until("an interrupted turn", |view| stop_of(view) == Some(StopReason::Interrupted)).await?;
-    stage.view.until("an offer to resume", |view| view.header.resumable.is_some()).await?;
+    stage.view.until("an offer to resume", |view| view.header.resumable.is_some() && is_over(view)).await?;
     assert_eq!(stage.view.requests[&first.id].state, RequestState::Void);
     let late = stage.rig.engine.decide(decision(&first, "allow_once")).await;
     assert!(late.is_err(), "a card of a server that died takes nothing");
