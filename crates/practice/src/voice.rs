@@ -237,6 +237,9 @@ mod tests {
         }
         assert_eq!(sum.centicredits(), 3, "the session costs what its requests cost");
         assert_eq!(hundredths(463).to_string(), "4.63");
-        assert_eq!(hundredths(Tokens { input: 1000, output: 10, ..Tokens::default() }.centicredits()).to_string(), "0.1");
+        assert_eq!(
+            hundredths(Tokens { input: 1000, output: 10, ..Tokens::default() }.centicredits()).to_string(),
+            "0.1"
+        );
     }
 }

@@ -64,7 +64,7 @@ async fn runs_edge_11_a_call_id_that_comes_again_is_another_request() -> Result<
     shown(&mut stage).await?;
     let first = stage.card().await?;
     let ended = json!({"type": "tool_finished", "call_id": "call_0", "name": "bash", "output": "1\n", "ok": true, "skipped": false});
-    emit(&stage, &[ended.clone()])?;
+    emit(&stage, std::slice::from_ref(&ended))?;
     // Again within the run, and then in the next one.
     emit(&stage, &asked("echo two"))?;
     shown(&mut stage).await?;

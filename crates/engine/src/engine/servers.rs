@@ -16,8 +16,8 @@ use super::{Engine, Linked, not_found};
 use crate::{
     Secret, ids,
     server::{
-        facts,
         address::{is_plain_and_remote, name_of, read_address, written},
+        facts,
         floor::is_busy,
         link::ServerLink,
         poll::Poll,

@@ -230,7 +230,8 @@ impl SessionTask {
             return Err(AppError::new(ErrorCode::InvalidInput, "A result is needed. Nothing was sent."));
         }
         let kept = Kept { kind: request.kind, choice: choice.kind, decision: decision.clone() };
-        let can_be_said = |link: &ServerLink| link.protocol.send(&self.record.remote_id, &kept.outgoing(), "").is_some();
+        let can_be_said =
+            |link: &ServerLink| link.protocol.send(&self.record.remote_id, &kept.outgoing(), "").is_some();
         if !self.link.as_deref().is_some_and(can_be_said) {
             let words = match choice.kind {
                 ChoiceKind::Answer => "The answer is empty. Write something, or choose; nothing was sent.",

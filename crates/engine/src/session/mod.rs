@@ -19,8 +19,8 @@ mod stopping;
 mod stream;
 mod task;
 mod turn_stream;
-mod unasked;
 mod turned_away;
+mod unasked;
 
 pub use handle::{Command, Reply, SessionHandle};
 pub use task::{SessionTask, Start};
