@@ -13,6 +13,7 @@ pub mod page_process;
 pub mod practice_server;
 pub mod preferences;
 pub mod shell;
+pub mod tray;
 pub mod window;
 
 mod watchdog;
@@ -164,6 +165,7 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
     };
     let credentials =
         launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new(KEYRING_LIMIT)));
+    let icons = data_dir.join("tray");
     app.manage(Shell::start(Parts {
         setup: Setup { data_dir, credentials, preferences, version, notices },
         opener,
@@ -171,6 +173,10 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
         can_come_back: !launch.driven && bus_is_there(|name| std::env::var_os(name)),
     }));
     window::open(&handle)?;
+    // A driven window is asked what closing means, wherever the driver runs.
+    if !launch.driven {
+        tray::start(&handle, &icons);
+    }
     #[cfg(unix)]
     tauri::async_runtime::spawn(end_on_signal(handle.clone()));
     if cfg!(target_os = "linux") {

@@ -21,7 +21,8 @@ use engine::{Engine, EngineConfig, PreferencesStore};
 use tokio::sync::watch;
 
 use crate::{
-    bridge::Bridge, clipboard::Clipboard, opener::Opener, practice_server::PracticeServer, window::CloseAsked,
+    bridge::Bridge, clipboard::Clipboard, opener::Opener, practice_server::PracticeServer, tray::Tray,
+    window::CloseAsked,
 };
 
 /// The app's exit code where it could not start.
@@ -54,6 +55,8 @@ pub struct Shell {
     pub page: Page,
     /// A second start finds this one and can bring its window back.
     pub can_come_back: bool,
+    /// Whether there is an icon that brings the window back.
+    pub tray: Tray,
     setup: Setup,
     engine: Arc<watch::Sender<Starting>>,
     told: AtomicBool,
@@ -114,6 +117,7 @@ impl Shell {
             opener: parts.opener,
             page: parts.page,
             can_come_back: parts.can_come_back,
+            tray: Tray::default(),
             setup: parts.setup,
             engine,
             told: AtomicBool::new(false),

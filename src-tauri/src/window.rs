@@ -34,14 +34,20 @@ pub enum Closing {
     Ask,
 }
 
-/// Says what closing means.
+/// Says what closing the window means. Where the tray has an icon of ours, everything goes on behind it.
 #[must_use]
-pub fn closing(live: u32, harmless: bool) -> Closing {
-    match (live, harmless) {
+pub fn closing(asked: CloseAsked, tray: bool) -> Closing {
+    match (asked.live, asked.harmless || tray) {
         (0, _) => Closing::Quit,
         (_, true) => Closing::Hide,
         (_, false) => Closing::Ask,
     }
+}
+
+/// Says what quitting by the tray's menu means: no run is stopped unasked.
+#[must_use]
+pub fn quitting(asked: CloseAsked) -> Closing {
+    if asked.live == 0 || asked.harmless { Closing::Quit } else { Closing::Ask }
 }
 
 /// Opens the window.
@@ -82,11 +88,24 @@ pub fn show<R: Runtime>(app: &AppHandle<R>) {
 
 /// The person closed the window by its frame.
 pub fn close_requested<R: Runtime>(app: &AppHandle<R>) {
+    let asked = at_stake(app);
+    settle(app, asked, closing(asked, app.state::<Shell>().tray.is_there()));
+}
+
+/// The person wants the app to end, from outside the window.
+pub fn quit_requested<R: Runtime>(app: &AppHandle<R>) {
+    let asked = at_stake(app);
+    settle(app, asked, quitting(asked));
+}
+
+fn at_stake<R: Runtime>(app: &AppHandle<R>) -> CloseAsked {
     let shell = app.state::<Shell>();
     // A page that never came up cannot ask anything.
-    let asked =
-        if shell.page.stage() == Stage::Up { shell.close_asked() } else { CloseAsked { live: 0, harmless: true } };
-    match closing(asked.live, asked.harmless) {
+    if shell.page.stage() == Stage::Up { shell.close_asked() } else { CloseAsked { live: 0, harmless: true } }
+}
+
+fn settle<R: Runtime>(app: &AppHandle<R>, asked: CloseAsked, closing: Closing) {
+    match closing {
         Closing::Quit => quit(app),
         Closing::Hide => act(app, CloseAction::Hide),
         Closing::Ask => {
@@ -99,13 +118,15 @@ pub fn close_requested<R: Runtime>(app: &AppHandle<R>) {
     }
 }
 
-/// Does what the person said. A hidden window comes back when the app is started a second time; where a second start
-/// could not find the first, the window is made small instead, for hiding would lose it.
+/// Does what the person said. A hidden window comes back by the tray, and when the app is started a second time; where
+/// there is no tray and a second start could not find the first, the window is made small instead, for hiding would
+/// lose it.
 pub fn act<R: Runtime>(app: &AppHandle<R>, action: CloseAction) {
     match action {
         CloseAction::Hide => {
             let Some(window) = app.get_webview_window(MAIN) else { return };
-            let outcome = if app.state::<Shell>().can_come_back { window.hide() } else { window.minimize() };
+            let shell = app.state::<Shell>();
+            let outcome = if shell.can_come_back || shell.tray.is_there() { window.hide() } else { window.minimize() };
             if let Err(error) = outcome {
                 tracing::warn!(%error, "the window could not be hidden");
             }
@@ -155,10 +176,22 @@ mod tests {
     }
 
     #[test]
-    fn closing_ends_hides_or_asks() {
-        assert_eq!(closing(0, true), Closing::Quit);
-        assert_eq!(closing(0, false), Closing::Quit);
-        assert_eq!(closing(2, true), Closing::Hide);
-        assert_eq!(closing(2, false), Closing::Ask);
+    fn closing_ends_hides_or_asks_and_never_asks_where_a_tray_keeps_it_all() {
+        for (live, harmless, bare, tray) in [
+            (0, true, Closing::Quit, Closing::Quit),
+            (0, false, Closing::Quit, Closing::Quit),
+            (2, true, Closing::Hide, Closing::Hide),
+            (2, false, Closing::Ask, Closing::Hide),
+        ] {
+            let asked = CloseAsked { live, harmless };
+            assert_eq!((closing(asked, false), closing(asked, true)), (bare, tray), "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn quitting_by_the_tray_stops_no_run_unasked() {
+        assert_eq!(quitting(CloseAsked { live: 0, harmless: false }), Closing::Quit);
+        assert_eq!(quitting(CloseAsked { live: 2, harmless: true }), Closing::Quit);
+        assert_eq!(quitting(CloseAsked { live: 1, harmless: false }), Closing::Ask);
     }
 }

@@ -11,7 +11,7 @@ use tauri::{
     ipc::{Channel, InvokeResponseBody},
 };
 
-use crate::{logging, shell::Shell, window};
+use crate::{logging, shell::Shell, tray, window};
 
 /// Links this window to the engine's patches: `contract::patch::Batch`es, written as JSON patch by patch. Where the
 /// engine is not up, the channel waits for it; why it is not is `overview`'s to tell.
@@ -43,8 +43,15 @@ pub async fn overview<R: Runtime>(webview: Webview<R>, shell: State<'_, Shell>) 
 
 /// Saves preferences.
 #[tauri::command]
-pub async fn set_preferences(shell: State<'_, Shell>, args: Preferences) -> Result<(), AppError> {
-    shell.engine().await?.set_preferences(args).await
+pub async fn set_preferences<R: Runtime>(
+    app: AppHandle<R>,
+    shell: State<'_, Shell>,
+    args: Preferences,
+) -> Result<(), AppError> {
+    let language = args.language;
+    shell.engine().await?.set_preferences(args).await?;
+    tray::speak(&app, language);
+    Ok(())
 }
 
 /// Logs an error of the page: its kind and places, never its words.
