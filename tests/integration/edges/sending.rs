@@ -56,8 +56,10 @@ async fn managed_edge_12_a_message_while_a_turn_runs_waits_here_and_is_sent_once
 #[tokio::test]
 async fn managed_edge_12_a_decision_that_came_too_late_shows_what_was_decided() -> Result<()> {
     let mut stage = Stage::play("approval", &[]).await?;
-    // A reading that still went on would bring what the other decides.
-    stage.view.until("the card", |view| view.open_requests().len() == 1 && !view.header.loading_history).await?;
+    stage.view.until("the card", |view| view.open_requests().len() == 1).await?;
+    // A stream that opens later, or a reading that still goes on, would bring what the other decides.
+    stage.live().await?;
+    stage.shown().await?;
     let card = stage.view.open_requests()[0].clone();
     stage.rig.control.silence_streams();
     assert_eq!(stage.confirm_elsewhere(&card.id, "deny").await?, 200);
