@@ -10,7 +10,7 @@ use std::time::Duration;
 use contract::{
     error::ErrorCode,
     item::{ItemBody, Marker},
-    session::SessionState,
+    session::{SessionState, StopState},
     wire::{Frame, Origin},
 };
 use store::StoreError;
@@ -304,6 +304,12 @@ impl SessionTask {
     /// What waited for the truth of the server.
     async fn history_settled(&mut self, reading: u64) -> Result<(), StoreError> {
         self.resolve_checks(reading).await?;
+        if matches!(self.fold.reducer.stop, StopState::Requested { .. })
+            && self.fold.reducer.state == SessionState::Idle
+        {
+            // The server's own list says that nothing runs: so a stop is done.
+            self.take_local(&LocalRecord::StopConfirmed, None).await?;
+        }
         self.resend_uncertain(reading);
         if !self.fold.reducer.requests.unexplained().is_empty() && self.fallback_at.is_none() {
             self.fallback_at = Some(Instant::now());

@@ -330,8 +330,9 @@ impl SessionTask {
         match result {
             Ok(sent) => {
                 self.take_echoes(sent.echoes).await?;
-                let requested = matches!(self.fold.reducer.stop, StopState::Requested { .. });
-                if requested && matches!(self.fold.reducer.state, SessionState::Idle) {
+                // Where a turn's beginning was read only now, the stop is forgotten here, but not in the log.
+                let open = matches!(self.fold.reducer.stop, StopState::Requested { .. }) || !self.stop_ends_turn();
+                if open && matches!(self.fold.reducer.state, SessionState::Idle) {
                     self.take_local(&LocalRecord::StopConfirmed, None).await?;
                 }
                 self.stop_taken().await?;
