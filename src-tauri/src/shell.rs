@@ -84,6 +84,7 @@ impl Setup {
             credentials: self.credentials,
             preferences: self.preferences,
             clock: Arc::new(engine::SystemClock),
+            desktop: Arc::new(engine::NoDesktop),
             version: self.version,
             os: std::env::consts::OS.to_owned(),
         }

@@ -9,7 +9,7 @@ use contract::{
     server::{PRACTICE_SERVER, ServerId, ServerOptions},
     session::SessionId,
 };
-use engine::{Credentials, Engine, EngineConfig, MemoryCredentials, MemoryPreferences, SystemClock};
+use engine::{Credentials, Engine, EngineConfig, MemoryCredentials, MemoryPreferences, NoDesktop, SystemClock};
 use practice::{Config, Control, Pace, Practice, RunsManner};
 use tempfile::TempDir;
 
@@ -143,6 +143,7 @@ pub fn config(dir: &Path, credentials: Arc<dyn Credentials>) -> EngineConfig {
         credentials,
         preferences: Arc::new(MemoryPreferences::default()),
         clock: Arc::new(SystemClock),
+        desktop: Arc::new(NoDesktop),
         version: "0.0.0".to_owned(),
         os: "test".to_owned(),
     }

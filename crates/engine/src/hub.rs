@@ -16,7 +16,7 @@ use contract::{
 use store::Store;
 use tokio::time::Instant;
 
-use crate::{Clock, Credentials, PreferencesStore, WindowFeed, kept::KeptByServer};
+use crate::{Clock, Credentials, Desktop, PreferencesStore, WindowFeed, kept::KeptByServer};
 
 /// Rows an overview carries at most; all others are found in the history.
 const OVERVIEW_ROWS: usize = 500;
@@ -31,6 +31,8 @@ pub struct Hub {
     pub credentials: Arc<dyn Credentials>,
     /// The preferences.
     pub preferences: Arc<dyn PreferencesStore>,
+    /// The desktop.
+    pub desktop: Arc<dyn Desktop>,
     lists: Mutex<Lists>,
     feeds: Mutex<HashMap<String, WindowFeed>>,
     streamed_at: Mutex<Option<Instant>>,
@@ -60,6 +62,7 @@ impl Hub {
         clock: Arc<dyn Clock>,
         credentials: Arc<dyn Credentials>,
         preferences: Arc<dyn PreferencesStore>,
+        desktop: Arc<dyn Desktop>,
         facts: AppFacts,
     ) -> Self {
         let lists = Lists { servers: Vec::new(), rows: BTreeMap::new(), facts };
@@ -68,6 +71,7 @@ impl Hub {
             clock,
             credentials,
             preferences,
+            desktop,
             lists: Mutex::new(lists),
             feeds: Mutex::default(),
             streamed_at: Mutex::default(),

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod credentials;
+pub mod desktop;
 mod engine;
 pub mod feed;
 mod hub;
@@ -22,6 +23,7 @@ pub mod session;
 
 pub use clock::{Clock, SystemClock};
 pub use credentials::{Credentials, CredentialsError, KeyringCredentials, MemoryCredentials, Secret};
+pub use desktop::{Desktop, DesktopError, MemoryDesktop, NoDesktop};
 pub use engine::{Engine, EngineConfig, LiveSessions};
 pub use feed::WindowFeed;
 pub use preferences::{MemoryPreferences, PreferencesStore};

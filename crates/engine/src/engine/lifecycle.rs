@@ -55,7 +55,7 @@ impl Engine {
     /// # Errors
     /// The same.
     pub async fn start_speaking(config: EngineConfig, families: Vec<Box<dyn Family>>) -> Result<Self, AppError> {
-        let EngineConfig { data_dir, credentials, preferences, clock, version, os } = config;
+        let EngineConfig { data_dir, credentials, preferences, clock, desktop, version, os } = config;
         let now = clock.now();
         let path = data_dir.join("countersign.db");
         let opened = tokio::task::spawn_blocking(move || {
@@ -76,7 +76,7 @@ impl Engine {
         for decision in pending {
             by_session.entry(decision.session).or_default().push(decision);
         }
-        let hub = Arc::new(Hub::new(store, clock, credentials, preferences, facts));
+        let hub = Arc::new(Hub::new(store, clock, credentials, preferences, desktop, facts));
         let engine = Self {
             inner: Arc::new(Inner {
                 hub,

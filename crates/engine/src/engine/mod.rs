@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::lifecycle::LiveSessions;
 use crate::{
-    Clock, Credentials, MemoryCredentials, PreferencesStore, Secret, hub::Hub, server::link::ServerLink,
+    Clock, Credentials, Desktop, MemoryCredentials, PreferencesStore, Secret, hub::Hub, server::link::ServerLink,
     session::SessionHandle,
 };
 
@@ -41,6 +41,8 @@ pub struct EngineConfig {
     pub preferences: Arc<dyn PreferencesStore>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// What is done here for an agent, on the person's yes.
+    pub desktop: Arc<dyn Desktop>,
     /// The app's version.
     pub version: String,
     /// `linux`, `macos` or `windows`.
