@@ -135,6 +135,7 @@ impl Joined {
                 environment: Some(environment),
                 title: Some("Peer run".to_owned()),
                 message: message.to_owned(),
+                start: contract::setup::SessionStart::default(),
             })
             .await?;
         let view = View::open(&self.engine, "main", made.session).await?;

@@ -13,6 +13,7 @@ use crate::{
     server::{Server, ServerId, ServerOptions},
     session::{ContextMeter, Mention, NewSessionOptions, RunOptions, SessionId},
     settings::Preferences,
+    setup::{SecretSetting, SessionSetup, SessionStart},
 };
 
 /// One row of the table.
@@ -282,6 +283,10 @@ pub struct CreateSession {
     pub title: Option<String>,
     /// The first message; empty = none yet.
     pub message: String,
+    /// What it begins with, where the server takes such things.
+    #[serde(default)]
+    #[ts(optional, as = "Option<SessionStart>")]
+    pub start: SessionStart,
 }
 
 /// Arguments of `read_items`.
@@ -336,6 +341,19 @@ pub struct SetRunOptions {
     pub session: SessionId,
     /// The options.
     pub options: RunOptions,
+}
+
+/// Arguments of `set_session_setup`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SetSessionSetup {
+    /// Which session.
+    pub session: SessionId,
+    /// The whole setup as it is to be.
+    pub setup: SessionSetup,
+    /// New values of secret options.
+    #[serde(default)]
+    #[ts(optional, as = "Option<Vec<SecretSetting>>")]
+    pub secrets: Vec<SecretSetting>,
 }
 
 /// Arguments of `ask_aside`.

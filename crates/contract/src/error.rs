@@ -65,6 +65,8 @@ pub enum ErrorCode {
     TooLarge,
     /// Plain http to a host that is not this computer: needs the person's yes.
     InsecureUrl,
+    /// The server sends us to another origin: nothing goes there, and no token, before the person agrees.
+    OtherOrigin,
     /// No keyring on this computer, or none that answers.
     KeyringMissing,
     /// The keyring is locked.

@@ -8,6 +8,7 @@ use crate::{
     item::{Artifact, Marker, MessageState, Notice, Part, Role, ToolState},
     request::{ChoiceKind, Question, RequestKind},
     session::{ContextMeter, Resumable, RunOptions, SessionState, StopReason, Usage},
+    setup::{AgentOffer, OwnToolCall, SessionSetup},
 };
 
 /// One thing that happened in a session.
@@ -105,7 +106,7 @@ pub enum EventBody {
         is_error: bool,
     },
     /// A request became known (it may not be answerable yet).
-    Request(RequestSeed),
+    Request(Box<RequestSeed>),
     /// The server waits for exactly these request ids (an idle that requires action). Unknown ids get a fallback card.
     Waiting {
         /// The ids.
@@ -220,6 +221,15 @@ pub enum EventBody {
     Context(ContextMeter),
     /// The options of the run that begins.
     RunOptions(RunOptions),
+    /// How the session is set up, and what its agent lets it choose, where that is known.
+    Setup {
+        /// The setup.
+        setup: SessionSetup,
+        /// The offer.
+        offer: Option<AgentOffer>,
+    },
+    /// The history is not whole: the server may summarise it or leave things out.
+    IncompleteHistory,
     /// What the server's history says of the order of these items: each stands behind the one before it. Items it does
     /// not name stay behind the item they followed.
     Arranged {
@@ -316,4 +326,8 @@ pub struct RequestSeed {
     pub deadline_ms: Option<u64>,
     /// The payload is only the beginning of what the server holds.
     pub too_large: bool,
+    /// The group whose answers are sent together, where there is one.
+    pub group: Option<String>,
+    /// What this app would do, where one of its own tools is called.
+    pub own_tool: Option<OwnToolCall>,
 }

@@ -16,6 +16,7 @@ pub mod search;
 pub mod server;
 pub mod session;
 pub mod settings;
+pub mod setup;
 pub mod typescript;
 pub mod wire;
 

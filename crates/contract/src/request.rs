@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Millis, item::Text, server::ServerId, session::SessionId};
+use crate::{Millis, item::Text, server::ServerId, session::SessionId, setup::OwnToolCall};
 
 /// A request's id in its session: the server's id for what must be answered, apart from the tool call's.
 pub type RequestId = String;
@@ -51,6 +51,14 @@ pub struct Request {
     pub asked_at: Millis,
     /// When the server gives up on it, where it says so.
     pub deadline: Option<Millis>,
+    /// The group it belongs to, where the answers to all of a group are sent together. Each is decided on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub group: Option<String>,
+    /// What this app would do, where one of its own tools is called: an allowed call is carried out here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub own_tool: Option<OwnToolCall>,
 }
 
 /// What is asked.
@@ -103,6 +111,11 @@ pub struct Choice {
 pub enum Scope {
     /// Exactly this command text, in any folder, for every session of the server, until the server ends.
     CommandTextUntilServerEnds,
+    /// Every call of this tool in this session, whatever its arguments.
+    ToolInSession {
+        /// The tool's name.
+        tool: String,
+    },
     /// The server's own words for it.
     Words {
         /// The words.
@@ -136,6 +149,13 @@ pub enum RequestState {
     Announced,
     /// Waits for the person.
     Open,
+    /// Decided here and written down; it leaves when the others of its group are decided, too.
+    Gathered {
+        /// What was chosen.
+        choice: ChoiceKind,
+        /// When.
+        at: Millis,
+    },
     /// Decided here, written down, on its way.
     Sending {
         /// What was chosen.
@@ -266,7 +286,7 @@ pub enum DecidedBy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Fate {
-    /// Written down, on its way.
+    /// Written down; on its way, or leaving when the others of its group are decided, too.
     Sending,
     /// The server has it.
     Accepted,

@@ -64,6 +64,14 @@ pub struct ServerOptions {
     pub event_cap_bytes: Option<u64>,
     /// The cap on what is kept of this server's events on disk, in bytes. `None` = 8 GiB.
     pub disk_cap_bytes: Option<u64>,
+    /// How turns are told, where the server offers several ways (turns: `delta`, `message`, `none`). `None` = the best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub stream_mode: Option<String>,
+    /// Other origins that the person agreed to send this server's token to (`https://host:port`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub trusted_origins: Vec<String>,
 }
 
 /// How a token is sent.
@@ -254,6 +262,16 @@ pub struct Capabilities {
     pub settings: bool,
     /// Has one current session at a time: acting on another brings that one to the front.
     pub one_current: bool,
+    /// Sessions are set up with tools, options and tools of this app.
+    pub setup: bool,
+    /// Answers to all that a turn asks leave together, in one request.
+    pub answers_together: bool,
+    /// A stop only ends our listening: the server goes on.
+    pub stop_lets_go: bool,
+    /// Takes images that lie elsewhere, by their https address.
+    pub image_links: bool,
+    /// Has no titles of its own: they are kept here.
+    pub titles_here: bool,
 }
 
 /// Where a message goes that is sent while a turn runs.

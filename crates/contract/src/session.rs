@@ -3,7 +3,13 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Millis, connection::ConnectionState, request::RequestKind, server::ServerId};
+use crate::{
+    Millis,
+    connection::ConnectionState,
+    request::RequestKind,
+    server::ServerId,
+    setup::{AgentOffer, SessionSetup},
+};
 
 /// A session's number in this app's record. The server's own id is [`SessionRow::remote_id`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, TS)]
@@ -168,6 +174,18 @@ pub struct SessionHeader {
     pub run_options: Option<RunOptions>,
     /// The options of the run that goes on; `None` where none goes on, or they are not known.
     pub running_options: Option<RunOptions>,
+    /// How it is set up, where the server takes such a thing and has told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub setup: Option<SessionSetup>,
+    /// What its agent lets it choose, where that is known: what a changed setup can be made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub offer: Option<AgentOffer>,
+    /// The server's history may leave things out: older parts may be summarised or missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub incomplete_history: bool,
 }
 
 /// A run that can be taken up again.
@@ -297,6 +315,11 @@ pub enum StopState {
         /// When.
         at: Millis,
     },
+    /// The server cannot be stopped: we no longer listen, it goes on, and its history will hold the rest.
+    LetGo {
+        /// When.
+        at: Millis,
+    },
 }
 
 /// One turn, for the inspector.
@@ -421,6 +444,10 @@ pub struct AgentChoice {
     pub model: Option<String>,
     /// Names of its tools.
     pub tools: Vec<String>,
+    /// What a session with it can be set up with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub offer: Option<AgentOffer>,
 }
 
 /// An environment a new session can run in.

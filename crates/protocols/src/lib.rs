@@ -19,8 +19,8 @@ mod times;
 pub use ask::{Ask, Refusal, Repeat};
 pub use codec::{Body, Opened, Parsed, Seen, SessionCodec};
 pub use protocol::{
-    Act, Acted, Checked, Endpoint, EventPage, FactsPart, Family, Liveness, NewSession, Outgoing, Page, Probe, Protocol,
-    Recognition, RemoteSession, Sent,
+    Act, Acted, Checked, Endpoint, EventPage, FactsPart, Family, GroupAnswer, Liveness, NewSession, Outgoing, Page,
+    Probe, Protocol, Recognition, RemoteSession, Sent, SetupChange,
 };
 
 /// Every protocol this app speaks, in the order in which a probe tries them.

@@ -10,6 +10,7 @@ use contract::{
     request::{Answer, ChoiceKind, RequestKind},
     server::{Capabilities, ServerFacts, ServerOptions},
     session::{ContextMeter, Goal, Mention, NewSessionOptions, RunOptions, SessionState, Usage},
+    setup::{ImportedMessage, SecretSetting, SessionSetup},
     wire::Cursor,
 };
 use url::Url;
@@ -175,6 +176,25 @@ pub trait Protocol: Send + Sync {
         None
     }
 
+    /// The name of the frame that the answer to [`Protocol::open_turn`] becomes where it comes whole (JSON) and not as a
+    /// stream. `None` = such an answer is no turn.
+    fn whole_answer(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Nothing but the history tells whether a turn that nobody listens to goes on: it is read again and again, with
+    /// growing pauses, until the codec says that nothing runs.
+    fn history_tells_the_end(&self) -> bool {
+        false
+    }
+
+    /// Changes how a session is set up, at once. `None` = it goes with what is sent next ([`Outgoing::Message`],
+    /// [`Outgoing::Answers`]).
+    fn change_setup(&self, session: &str, change: &SetupChange) -> Option<Ask<()>> {
+        let _ = (session, change);
+        None
+    }
+
     /// What the server says of itself. Several requests, each adding its part to what is known.
     fn server_facts(&self) -> Vec<Ask<FactsPart>> {
         Vec::new()
@@ -243,6 +263,12 @@ pub struct NewSession {
     pub environment: Option<String>,
     /// Its title.
     pub title: Option<String>,
+    /// How it is set up.
+    pub setup: Option<SetupChange>,
+    /// The system prompt it begins with.
+    pub system: Option<String>,
+    /// The conversation it begins with.
+    pub imported: Vec<ImportedMessage>,
 }
 
 /// A page of events, newest first.
@@ -265,6 +291,15 @@ pub enum Outgoing {
         images: Vec<SentImage>,
         /// How the run it starts is asked for, where the server takes such options.
         options: RunOptions,
+        /// A changed setup that goes with it ([`Protocol::change_setup`]).
+        setup: Option<SetupChange>,
+    },
+    /// The answers to all that a turn asked, where they leave together ([`Capabilities::answers_together`]).
+    Answers {
+        /// One for each request of the group.
+        answers: Vec<GroupAnswer>,
+        /// A changed setup that goes with them: what was allowed for good.
+        setup: Option<SetupChange>,
     },
     /// Takes up a run that ended early.
     Resume {
@@ -297,6 +332,32 @@ pub enum Outgoing {
         /// How often it may be tried.
         max_iterations: Option<u32>,
     },
+}
+
+/// One answer of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupAnswer {
+    /// The request's id.
+    pub request: String,
+    /// What was asked.
+    pub kind: RequestKind,
+    /// What was chosen.
+    pub choice: ChoiceKind,
+    /// The reason, for a denial.
+    pub reason: Option<String>,
+    /// The answers, for a question.
+    pub answers: Vec<Answer>,
+    /// The result, for a client tool or one of this app's own.
+    pub result: Option<String>,
+}
+
+/// A setup as it is to be, with the values of the secrets that are to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupChange {
+    /// The whole setup.
+    pub setup: SessionSetup,
+    /// New values of secret options.
+    pub secrets: Vec<SecretSetting>,
 }
 
 /// An answer about a session that came beside its stream.

@@ -30,6 +30,7 @@ fn new_session(rig: &Rig, message: &str) -> CreateSession {
         environment: None,
         title: None,
         message: message.to_owned(),
+        start: contract::setup::SessionStart::default(),
     }
 }
 

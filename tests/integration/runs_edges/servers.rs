@@ -70,6 +70,7 @@ async fn runs_edge_17_a_session_without_title_and_times_is_there_before_the_list
         environment: None,
         title: None,
         message: String::new(),
+        start: contract::setup::SessionStart::default(),
     };
     let SessionRef { session } = stage.rig.engine.create_session(create).await?;
     let mut view = View::open(&stage.rig.engine, "new", session).await?;

@@ -56,7 +56,7 @@ impl Codec {
     fn asks(&self, ask: &Value, out: &mut Vec<Event>) {
         let Some(id) = ask["id"].as_str() else { return };
         let choice = |id: &str, kind| Choice { id: id.to_owned(), kind, label: None, scope: None, takes_reason: false };
-        out.push(event(EventBody::Request(RequestSeed {
+        out.push(event(EventBody::Request(Box::new(RequestSeed {
             id: id.to_owned(),
             kind: RequestKind::Approval,
             item: Some(format!("call-{}-{id}", self.turns)),
@@ -70,7 +70,9 @@ impl Codec {
             answerable: true,
             deadline_ms: None,
             too_large: false,
-        })));
+            group: None,
+            own_tool: None,
+        }))));
         out.push(event(EventBody::Waiting { requests: vec![id.to_owned()] }));
     }
 }

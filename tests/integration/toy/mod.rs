@@ -209,6 +209,7 @@ async fn an_approval_of_a_run_that_is_aside_is_answered_and_the_server_goes_back
         environment: None,
         title: None,
         message: "say:Hello;wait;say:Two is done".to_owned(),
+        start: contract::setup::SessionStart::default(),
     };
     let two = rig.engine.create_session(new).await?;
     let mut two = View::open(&rig.engine, "second", two.session).await?;

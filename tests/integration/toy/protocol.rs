@@ -173,7 +173,7 @@ impl Protocol for Speaker {
                 ("answer", json!({"id": request, "yes": *choice == ChoiceKind::AllowOnce}))
             }
             Outgoing::Stop => ("stop", Value::Null),
-            Outgoing::Resume { .. } | Outgoing::Outcome { .. } => return None,
+            Outgoing::Resume { .. } | Outgoing::Outcome { .. } | Outgoing::Answers { .. } => return None,
         };
         let sent = |taken: Value| Sent { too_late: taken == json!(false), ..Sent::default() };
         let mut ask = self.ask(Method::POST, path, Some(body), sent);

@@ -62,6 +62,7 @@ async fn the_model_names_a_session_and_files_complete_a_mention() -> Result<()> 
         environment: None,
         title: None,
         message: "look at @notes.md".to_owned(),
+        start: contract::setup::SessionStart::default(),
     };
     let made = joined.engine.create_session(new).await?;
     let mut view = View::open(&joined.engine, "main", made.session).await?;

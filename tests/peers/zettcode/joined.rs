@@ -67,6 +67,7 @@ impl Joined {
             environment: None,
             title: Some(title.to_owned()),
             message: message.to_owned(),
+            start: contract::setup::SessionStart::default(),
         };
         let made = self.engine.create_session(new).await?;
         View::open(&self.engine, title, made.session).await

@@ -9,7 +9,7 @@ use contract::{
     patch::{ItemPage, PayloadChunk, Snapshot},
     session::{NewSessionOptions, SessionId},
 };
-use protocols::{Ask, NewSession, Outgoing, Protocol};
+use protocols::{Ask, NewSession, Outgoing, Protocol, SetupChange};
 
 use super::{Engine, not_found};
 use crate::{ids, session::Command};
@@ -59,10 +59,14 @@ impl Engine {
     /// The server's refusal.
     pub async fn create_session(&self, create: CreateSession) -> Result<SessionRef, AppError> {
         let link = self.link_now(&create.server)?;
+        let start = create.start;
         let new = NewSession {
             agent: create.agent,
             environment: create.environment,
             title: create.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty()),
+            setup: start.setup.map(|setup| SetupChange { setup, secrets: start.secrets }),
+            system: start.system.filter(|system| !system.trim().is_empty()),
+            imported: start.imported,
         };
         let ask = link.protocol.create_session(&new, &ids::random()).ok_or_else(unsupported)?;
         let remote = link.ask_alone(ask).await?;

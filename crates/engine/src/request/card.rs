@@ -98,6 +98,8 @@ pub fn card(owner: &Owner, seed: &RequestSeed, agent_path: Vec<String>, asked_at
         }),
         asked_at,
         deadline: seed.deadline_ms.map(|wait| asked_at.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX))),
+        group: seed.group.clone(),
+        own_tool: seed.own_tool.clone(),
     };
     Card { request, payloads }
 }
@@ -126,5 +128,7 @@ pub fn fallback_seed(id: &str) -> RequestSeed {
         answerable: true,
         deadline_ms: None,
         too_large: false,
+        group: None,
+        own_tool: None,
     }
 }

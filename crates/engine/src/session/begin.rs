@@ -22,6 +22,7 @@ impl SessionTask {
             text: message.body.clone(),
             images: message.images.clone(),
             options: self.run_options.clone(),
+            setup: None,
         }
     }
 

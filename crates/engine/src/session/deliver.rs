@@ -199,7 +199,8 @@ impl SessionTask {
                     "The server does not wait for this answer yet. Nothing was sent.",
                 ));
             }
-            RequestState::Sending { .. }
+            RequestState::Gathered { .. }
+            | RequestState::Sending { .. }
             | RequestState::Accepted { .. }
             | RequestState::Expired
             | RequestState::Elsewhere { .. }
@@ -387,6 +388,7 @@ impl SessionTask {
                 }
                 RequestState::Announced
                 | RequestState::Open
+                | RequestState::Gathered { .. }
                 | RequestState::Sending { .. }
                 | RequestState::Refused { .. } => None,
             })

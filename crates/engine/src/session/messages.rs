@@ -277,7 +277,12 @@ impl SessionTask {
     }
 
     fn message_repeat(&self) -> Repeat {
-        let outgoing = Outgoing::Message { text: String::new(), images: Vec::new(), options: self.run_options.clone() };
+        let outgoing = Outgoing::Message {
+            text: String::new(),
+            images: Vec::new(),
+            options: self.run_options.clone(),
+            setup: None,
+        };
         self.link
             .as_ref()
             .and_then(|link| link.protocol.send(&self.record.remote_id, &outgoing, "probe"))

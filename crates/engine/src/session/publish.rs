@@ -83,6 +83,9 @@ impl SessionTask {
                 .is_some_and(|link| link.protocol.capabilities().run_options)
                 .then(|| self.run_options.clone()),
             running_options: reducer.run.options.clone(),
+            setup: reducer.run.setup.clone(),
+            offer: reducer.run.offer.clone(),
+            incomplete_history: reducer.run.incomplete_history,
         }
     }
 

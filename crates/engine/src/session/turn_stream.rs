@@ -176,7 +176,9 @@ impl SessionTask {
         };
         let options = match outgoing {
             Outgoing::Message { options, .. } | Outgoing::Resume { options } => options.clone(),
-            Outgoing::Decision { .. } | Outgoing::Stop | Outgoing::Outcome { .. } => RunOptions::default(),
+            Outgoing::Decision { .. } | Outgoing::Answers { .. } | Outgoing::Stop | Outgoing::Outcome { .. } => {
+                RunOptions::default()
+            }
         };
         let silence = link.protocol.liveness().running.or(Some(QUIET_AFTER));
         let ways = Ways {

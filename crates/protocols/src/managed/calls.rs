@@ -81,7 +81,7 @@ impl Calls {
         };
         if is_waited_for || ((call.asks || call.at_once) && !call.in_past) {
             self.asked.insert(call.id.to_owned());
-            out.push(EventBody::Request(seed(&known, is_waited_for || call.at_once)));
+            out.push(EventBody::Request(Box::new(seed(&known, is_waited_for || call.at_once))));
         }
         self.open.retain(|open| open.id != call.id);
         if !call.in_past || is_waited_for {
@@ -95,7 +95,7 @@ impl Calls {
         for id in &ids {
             if let Some(call) = self.open.iter().find(|call| call.id == *id) {
                 self.asked.insert(id.clone());
-                told.push((call.thread.clone(), EventBody::Request(seed(call, true))));
+                told.push((call.thread.clone(), EventBody::Request(Box::new(seed(call, true)))));
             }
         }
         self.waiting = ids;
@@ -199,6 +199,8 @@ fn seed(call: &Call, answerable: bool) -> RequestSeed {
         answerable,
         deadline_ms: None,
         too_large: false,
+        group: None,
+        own_tool: None,
     }
 }
 
@@ -223,6 +225,8 @@ pub(super) fn cut_seed(id: &str, tool: Option<String>, is_client: bool, beginnin
         answerable: false,
         deadline_ms: None,
         too_large: true,
+        group: None,
+        own_tool: None,
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn new_session(new: &NewSession) -> Value {
 pub(super) fn event(what: &Outgoing) -> Option<Value> {
     Some(match what {
         Outgoing::Message { text, .. } => json!({"type": "user.message", "content": [{"type": "text", "text": text}]}),
-        Outgoing::Resume { .. } => return None,
+        Outgoing::Resume { .. } | Outgoing::Answers { .. } => return None,
         Outgoing::Stop => json!({"type": "user.interrupt"}),
         Outgoing::Outcome { description, rubric, max_iterations } => {
             let mut event = json!({

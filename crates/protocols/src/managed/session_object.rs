@@ -59,6 +59,7 @@ pub(super) fn agent_choice(object: &Value) -> Option<AgentChoice> {
         description: text(object, "description").filter(|words| !words.is_empty()),
         model: object.get("model").and_then(|model| model.as_str().map(str::to_owned).or_else(|| text(model, "id"))),
         tools: tools.unwrap_or_default(),
+        offer: None,
         id,
     })
 }

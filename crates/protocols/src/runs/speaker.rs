@@ -140,7 +140,7 @@ impl Protocol for Speaker {
     fn send(&self, _session: &str, what: &Outgoing, _key: &str) -> Option<Ask<Sent>> {
         match what {
             // Sent twice, it would be said twice.
-            Outgoing::Message { text, images, options } => self.post(
+            Outgoing::Message { text, images, options, .. } => self.post(
                 &["runs", "steer"],
                 Some(&bodies::steer(text, images, options)),
                 Repeat::Never,
@@ -157,15 +157,17 @@ impl Protocol for Speaker {
                 Repeat::Freely,
                 Box::new(|answer| answers::sent(answer, "cancelled")),
             ),
-            Outgoing::Resume { .. } | Outgoing::Outcome { .. } => None,
+            Outgoing::Resume { .. } | Outgoing::Outcome { .. } | Outgoing::Answers { .. } => None,
         }
     }
 
     fn open_turn(&self, _session: &str, what: &Outgoing) -> Option<http::Request<Bytes>> {
         let (path, body): (&[&str], Value) = match what {
-            Outgoing::Message { text, images, options } => (&["prompts"], bodies::prompt(text, images, options)),
+            Outgoing::Message { text, images, options, .. } => (&["prompts"], bodies::prompt(text, images, options)),
             Outgoing::Resume { options } => (&["runs", "resume"], bodies::resume(options)),
-            Outgoing::Decision { .. } | Outgoing::Stop | Outgoing::Outcome { .. } => return None,
+            Outgoing::Decision { .. } | Outgoing::Answers { .. } | Outgoing::Stop | Outgoing::Outcome { .. } => {
+                return None;
+            }
         };
         self.build(Method::POST, path, &[], Some(&body)).map(bodies::as_stream)
     }

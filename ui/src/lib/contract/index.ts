@@ -40,7 +40,78 @@ model: string | null,
 /**
  * Names of its tools.
  */
-tools: Array<string>, };
+tools: Array<string>, 
+/**
+ * What a session with it can be set up with.
+ */
+offer?: AgentOffer, };
+
+/**
+ * What an agent lets a new session choose.
+ */
+export type AgentOffer = { 
+/**
+ * The server's tools that can be switched on and trusted. It may have others that it does not name.
+ */
+tools: Array<OfferedTool>, 
+/**
+ * Its options.
+ */
+options: Array<AgentOption>, 
+/**
+ * It may be given tools of this app.
+ */
+own_tools: boolean, 
+/**
+ * A session may begin with a system prompt and with messages of another conversation.
+ */
+beginnings: boolean, 
+/**
+ * It takes images that lie elsewhere, by their https address.
+ */
+image_links: boolean, 
+/**
+ * It takes images inside a message.
+ */
+image_data: boolean, };
+
+/**
+ * One of an agent's options.
+ */
+export type AgentOption = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is called.
+ */
+title: string | null, 
+/**
+ * What it is for.
+ */
+description: string | null, 
+/**
+ * What it takes.
+ */
+kind: AgentOptionKind, 
+/**
+ * What it is where nothing is chosen; empty for a secret.
+ */
+default: string, 
+/**
+ * A secret: one is kept in the keyring for this server and agent.
+ */
+kept: boolean, };
+
+/**
+ * What an option takes.
+ */
+export type AgentOptionKind = { "kind": "text" } | { "kind": "select", 
+/**
+ * The values.
+ */
+values: Array<string>, } | { "kind": "secret" };
 
 /**
  * The answer to one question.
@@ -288,7 +359,27 @@ settings: boolean,
 /**
  * Has one current session at a time: acting on another brings that one to the front.
  */
-one_current: boolean, };
+one_current: boolean, 
+/**
+ * Sessions are set up with tools, options and tools of this app.
+ */
+setup: boolean, 
+/**
+ * Answers to all that a turn asks leave together, in one request.
+ */
+answers_together: boolean, 
+/**
+ * A stop only ends our listening: the server goes on.
+ */
+stop_lets_go: boolean, 
+/**
+ * Takes images that lie elsewhere, by their https address.
+ */
+image_links: boolean, 
+/**
+ * Has no titles of its own: they are kept here.
+ */
+titles_here: boolean, };
 
 /**
  * Arguments of `change_server_setting`.
@@ -544,7 +635,11 @@ title: string | null,
 /**
  * The first message; empty = none yet.
  */
-message: string, };
+message: string, 
+/**
+ * What it begins with, where the server takes such things.
+ */
+start?: SessionStart, };
 
 /**
  * Who decided.
@@ -654,7 +749,7 @@ description: string | null, };
 /**
  * Every kind of failure the page tells apart.
  */
-export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "stops_runs" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
+export type ErrorCode = "invalid_input" | "not_found" | "request_changed" | "request_settled" | "request_not_ready" | "session_ended" | "server_paused" | "unsupported" | "busy" | "stops_runs" | "unauthorized" | "forbidden" | "gone_at_server" | "conflict" | "rate_limited" | "server_refused" | "server_failed" | "unreachable" | "wrong_protocol" | "too_large" | "insecure_url" | "other_origin" | "keyring_missing" | "keyring_locked" | "keyring_failed" | "token_missing" | "store_failed" | "store_too_new" | "store_locked" | "link_refused" | "internal";
 
 /**
  * A file that was written.
@@ -803,6 +898,19 @@ offset: number,
  * Rows wanted (at most 200).
  */
 limit: number, };
+
+/**
+ * One message of a conversation that a new session begins with.
+ */
+export type ImportedMessage = { 
+/**
+ * Who said it.
+ */
+role: Role, 
+/**
+ * Its text.
+ */
+text: string, };
 
 /**
  * One item of the transcript.
@@ -1146,6 +1254,23 @@ export type NoticeCode = "server" | "error_retrying" | "error_fatal" | "unreadab
 export type NoticeLevel = "info" | "warning" | "error";
 
 /**
+ * One of the server's tools.
+ */
+export type OfferedTool = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is called.
+ */
+title: string | null, 
+/**
+ * What it does, in the server's words.
+ */
+description: string | null, };
+
+/**
  * Arguments of `open_link`.
  */
 export type OpenLink = { 
@@ -1153,6 +1278,19 @@ export type OpenLink = {
  * The address, exactly as it was shown.
  */
 url: string, };
+
+/**
+ * One option's value.
+ */
+export type OptionSetting = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its value. `None` for a secret: whether there is one is all that is told.
+ */
+value: string | null, };
 
 /**
  * Everything the sidebar and the shared screens show.
@@ -1201,6 +1339,27 @@ facts: AppFacts, } | { "kind": "notice",
 server: ServerId, 
 /**
  * The words.
+ */
+text: string, };
+
+/**
+ * A call of one of this app's own tools, read from its arguments. What cannot be read so stays a plain client tool.
+ */
+export type OwnToolCall = { "tool": "notify_user", 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * Its text.
+ */
+body: string, } | { "tool": "open_link", 
+/**
+ * The address, exactly as received.
+ */
+url: string, } | { "tool": "read_clipboard" } | { "tool": "write_clipboard", 
+/**
+ * The new text, in full.
  */
 text: string, };
 
@@ -1649,7 +1808,15 @@ asked_at: number,
 /**
  * When the server gives up on it, where it says so.
  */
-deadline: number | null, };
+deadline: number | null, 
+/**
+ * The group it belongs to, where the answers to all of a group are sent together. Each is decided on its own.
+ */
+group?: string, 
+/**
+ * What this app would do, where one of its own tools is called: an allowed call is carried out here.
+ */
+own_tool?: OwnToolCall, };
 
 /**
  * What needs care about a request.
@@ -1664,7 +1831,15 @@ export type RequestKind = "approval" | "question" | "client_tool" | "fallback";
 /**
  * Where a request stands.
  */
-export type RequestState = { "kind": "announced" } | { "kind": "open" } | { "kind": "sending", 
+export type RequestState = { "kind": "announced" } | { "kind": "open" } | { "kind": "gathered", 
+/**
+ * What was chosen.
+ */
+choice: ChoiceKind, 
+/**
+ * When.
+ */
+at: number, } | { "kind": "sending", 
 /**
  * What was chosen.
  */
@@ -1771,11 +1946,28 @@ summary: string, };
 /**
  * What an "always" covers. The page says each in words, before it is given.
  */
-export type Scope = { "kind": "command_text_until_server_ends" } | { "kind": "words", 
+export type Scope = { "kind": "command_text_until_server_ends" } | { "kind": "tool_in_session", 
+/**
+ * The tool's name.
+ */
+tool: string, } | { "kind": "words", 
 /**
  * The words.
  */
 words: string, };
+
+/**
+ * A secret option's value on its way to the keyring.
+ */
+export type SecretSetting = { 
+/**
+ * The option's name.
+ */
+name: string, 
+/**
+ * Its value as pasted.
+ */
+value: string, };
 
 /**
  * Arguments of `send_message`.
@@ -1982,7 +2174,15 @@ event_cap_bytes: number | null,
 /**
  * The cap on what is kept of this server's events on disk, in bytes. `None` = 8 GiB.
  */
-disk_cap_bytes: number | null, };
+disk_cap_bytes: number | null, 
+/**
+ * How turns are told, where the server offers several ways (turns: `delta`, `message`, `none`). `None` = the best.
+ */
+stream_mode?: string, 
+/**
+ * Other origins that the person agreed to send this server's token to (`https://host:port`).
+ */
+trusted_origins?: Array<string>, };
 
 /**
  * Names a server.
@@ -2140,7 +2340,19 @@ run_options: RunOptions | null,
 /**
  * The options of the run that goes on; `None` where none goes on, or they are not known.
  */
-running_options: RunOptions | null, };
+running_options: RunOptions | null, 
+/**
+ * How it is set up, where the server takes such a thing and has told it.
+ */
+setup?: SessionSetup, 
+/**
+ * What its agent lets it choose, where that is known: what a changed setup can be made of.
+ */
+offer?: AgentOffer, 
+/**
+ * The server's history may leave things out: older parts may be summarised or missing.
+ */
+incomplete_history?: boolean, };
 
 /**
  * A session's number in this app's record. The server's own id is [`SessionRow::remote_id`].
@@ -2208,6 +2420,44 @@ archived: boolean,
  * A live link to its stream exists or is being made.
  */
 live: boolean, };
+
+/**
+ * How a session is set up. What the server does not name is off.
+ */
+export type SessionSetup = { 
+/**
+ * The server's tools that are on.
+ */
+tools: Array<ToolSetting>, 
+/**
+ * The agent's options. A secret's value never stands here.
+ */
+options: Array<OptionSetting>, 
+/**
+ * The tools of this app that the agent may call, by name.
+ */
+own_tools: Array<string>, };
+
+/**
+ * What a new session begins with.
+ */
+export type SessionStart = { 
+/**
+ * How it is set up; `None` = as the server has it.
+ */
+setup: SessionSetup | null, 
+/**
+ * Values of secret options: kept in the keyring for this server and agent.
+ */
+secrets: Array<SecretSetting>, 
+/**
+ * The system prompt.
+ */
+system: string | null, 
+/**
+ * The conversation it goes on from.
+ */
+imported: Array<ImportedMessage>, };
 
 /**
  * What a session does, as its server last said.
@@ -2358,6 +2608,10 @@ at: number, } | { "kind": "confirmed",
 /**
  * When.
  */
+at: number, } | { "kind": "let_go", 
+/**
+ * When.
+ */
 at: number, };
 
 /**
@@ -2465,6 +2719,19 @@ ended_at: number | null,
  * The request that asks about this call, where there is one.
  */
 request: string | null, };
+
+/**
+ * One of the server's tools that is on.
+ */
+export type ToolSetting = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Every call of it runs unasked, whatever its arguments.
+ */
+trusted: boolean, };
 
 /**
  * Where a tool call stands.

@@ -75,6 +75,8 @@ export function scopeWords(scope: Scope | null): string {
   switch (scope?.kind) {
     case 'command_text_until_server_ends':
       return m.scope_command_text();
+    case 'tool_in_session':
+      return m.scope_tool_in_session({ tool: scope.tool });
     case 'words':
       return m.scope_words({ words: scope.words });
     case undefined:

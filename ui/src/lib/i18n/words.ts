@@ -41,6 +41,7 @@ const ERRORS: Record<ErrorCode, () => string> = {
   wrong_protocol: m.err_wrong_protocol,
   too_large: m.err_too_large,
   insecure_url: m.err_insecure_url,
+  other_origin: m.err_other_origin,
   keyring_missing: m.err_keyring_missing,
   keyring_locked: m.err_keyring_locked,
   keyring_failed: m.err_keyring_failed,

@@ -20,6 +20,7 @@ use contract::{
     session::{
         Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread,
     },
+    setup::{AgentOffer, SessionSetup},
 };
 
 use self::{
@@ -71,6 +72,12 @@ pub struct RunTrack {
     pub context: Option<ContextMeter>,
     /// How the run that goes on was asked for.
     pub options: Option<RunOptions>,
+    /// How the session is set up.
+    pub setup: Option<SessionSetup>,
+    /// What its agent lets it choose.
+    pub offer: Option<AgentOffer>,
+    /// The history may leave things out.
+    pub incomplete_history: bool,
 }
 
 /// One session as its events make it.
@@ -277,6 +284,17 @@ impl Reducer {
             EventBody::RunOptions(options) => {
                 self.run.options = Some(options);
                 self.changes.header = true;
+            }
+            EventBody::Setup { setup, offer } => {
+                self.run.setup = Some(setup);
+                if offer.is_some() {
+                    self.run.offer = offer;
+                }
+                self.changes.header = true;
+            }
+            EventBody::IncompleteHistory => {
+                self.changes.header |= !self.run.incomplete_history;
+                self.run.incomplete_history = true;
             }
         }
         if !own {

@@ -141,11 +141,17 @@ impl RequestBook {
             let same = known.digest == request.digest;
             match &known.state {
                 // A decision on its way stays what it is, as long as it is about the same bytes.
-                RequestState::Sending { .. } | RequestState::Refused { .. } | RequestState::Open if same => {
+                RequestState::Gathered { .. }
+                | RequestState::Sending { .. }
+                | RequestState::Refused { .. }
+                | RequestState::Open
+                    if same =>
+                {
                     request.state = known.state.clone();
                 }
                 RequestState::Announced
                 | RequestState::Open
+                | RequestState::Gathered { .. }
                 | RequestState::Sending { .. }
                 | RequestState::Refused { .. }
                 | RequestState::Accepted { .. }

@@ -61,8 +61,10 @@ impl Script {
             answerable: true,
             deadline_ms: None,
             too_large: false,
+            group: None,
+            own_tool: None,
         };
-        self.at(at, EventBody::Request(seed))
+        self.at(at, EventBody::Request(Box::new(seed)))
     }
 
     fn settled(&mut self, at: Millis, id: &str, choice: ChoiceKind) -> &mut Self {

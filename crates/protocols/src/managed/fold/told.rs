@@ -62,7 +62,7 @@ pub(super) fn cut(
     out.push(plain(notice(format!("cut:{id}"), level, NoticeCode::TooLarge, &text, Some(beginning))));
     let is_client = name == "agent.custom_tool_use";
     if is_client || matches!(name, "agent.tool_use" | "agent.mcp_tool_use") {
-        out.push(plain(EventBody::Request(cut_seed(&id, tool, is_client, beginning))));
+        out.push(plain(EventBody::Request(Box::new(cut_seed(&id, tool, is_client, beginning)))));
     }
     reread(seen, text, out);
 }

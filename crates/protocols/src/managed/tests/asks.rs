@@ -51,7 +51,7 @@ fn decision(choice: ChoiceKind, kind: RequestKind) -> Outgoing {
 }
 
 fn hi() -> Outgoing {
-    Outgoing::Message { text: "hi".into(), images: Vec::new(), options: RunOptions::default() }
+    Outgoing::Message { text: "hi".into(), images: Vec::new(), options: RunOptions::default(), setup: None }
 }
 
 #[test]
@@ -181,8 +181,12 @@ fn a_stop_is_a_cancel_in_qoder_and_an_interrupt_in_claude() {
 #[test]
 fn sessions_are_created_renamed_archived_and_deleted() {
     let server = server(BASE, options("qoder"));
-    let new =
-        NewSession { agent: Some("agent_1".into()), environment: Some("env_1".into()), title: Some("Fix CI".into()) };
+    let new = NewSession {
+        agent: Some("agent_1".into()),
+        environment: Some("env_1".into()),
+        title: Some("Fix CI".into()),
+        ..NewSession::default()
+    };
     let create = server.create_session(&new, "k").unwrap();
     let body = json!({"agent": "agent_1", "environment_id": "env_1", "title": "Fix CI"});
     assert_eq!(sent(&create), (Method::POST, "/v1/sessions".into(), body));

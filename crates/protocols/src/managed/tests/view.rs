@@ -113,7 +113,7 @@ impl View {
                     return;
                 }
                 let is_open = seed.answerable;
-                let asked = Asked { seed: seed.clone(), thread: event.thread.clone(), is_open, settled: None };
+                let asked = Asked { seed: (**seed).clone(), thread: event.thread.clone(), is_open, settled: None };
                 self.requests.insert(seed.id.clone(), asked);
             }
             EventBody::Waiting { requests } => {
@@ -153,6 +153,8 @@ impl View {
             | EventBody::ForeignRun(_)
             | EventBody::Context(_)
             | EventBody::RunOptions(_)
+            | EventBody::Setup { .. }
+            | EventBody::IncompleteHistory
             | EventBody::Arranged { .. } => panic!("not an event of this protocol: {event:?}"),
             EventBody::Marker { id, marker } => self.put(id, position, Shown::Other(format!("{marker:?}"))),
             EventBody::Unknown { id, what, raw } => self.put(id, position, Shown::Other(format!("{what} {raw}"))),

@@ -79,7 +79,7 @@ impl Run {
         self.asked.retain(|asking| asking.seed.id != id);
         self.asked.push(Asking { call: call.to_owned(), seed: seed.clone(), is_open: true });
         told.status(state, SessionState::Waiting);
-        told.push(EventBody::Request(seed));
+        told.push(EventBody::Request(Box::new(seed)));
         // One at a time (§6): what was asked before is settled, though its end may come later.
         told.push(EventBody::Waiting { requests: vec![id] });
     }
@@ -126,7 +126,7 @@ impl Run {
             let choices = approval_choices(false);
             if asking.seed.choices != choices {
                 asking.seed.choices = choices;
-                told.push(EventBody::Request(asking.seed.clone()));
+                told.push(EventBody::Request(Box::new(asking.seed.clone())));
             }
         }
     }
@@ -161,6 +161,8 @@ pub(super) fn approval_seed(
         answerable: true,
         deadline_ms,
         too_large: false,
+        group: None,
+        own_tool: None,
     }
 }
 
@@ -198,6 +200,8 @@ pub(super) fn question_seed(id: String, item: Option<String>, asked: &Asked) -> 
         answerable: true,
         deadline_ms: None,
         too_large: false,
+        group: None,
+        own_tool: None,
     }
 }
 
@@ -219,6 +223,8 @@ pub(super) fn cut_seed(id: String, is_question: bool, beginning: &str) -> Reques
         answerable: true,
         deadline_ms: None,
         too_large: true,
+        group: None,
+        own_tool: None,
     }
 }
 

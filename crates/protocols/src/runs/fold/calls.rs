@@ -67,7 +67,7 @@ impl Run {
         if let Some(asking) =
             self.asked.iter().find(|asking| asking.is_open && asking.seed.item.as_ref() == Some(&item))
         {
-            told.push(EventBody::Request(asking.seed.clone()));
+            told.push(EventBody::Request(Box::new(asking.seed.clone())));
         }
         self.calls.push(Call { call, item, name, arguments, is_open: true });
     }

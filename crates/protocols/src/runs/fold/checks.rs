@@ -98,7 +98,7 @@ impl Fold {
         };
         let of = Of { item: known.map(|known| known.id.clone()), tool, arguments };
         let seed = pending_seed(request.clone(), of, &pending);
-        told.push(EventBody::Request(seed));
+        told.push(EventBody::Request(Box::new(seed)));
         told.push(EventBody::Waiting { requests: vec![request.clone()] });
         self.beside.asked = Some(Foreign { request, pending });
     }

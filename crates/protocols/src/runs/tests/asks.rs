@@ -37,7 +37,7 @@ fn line(request: &Request<Bytes>) -> (String, Value) {
 }
 
 fn message(text: &str, options: RunOptions) -> Outgoing {
-    Outgoing::Message { text: text.to_owned(), images: Vec::new(), options }
+    Outgoing::Message { text: text.to_owned(), images: Vec::new(), options, setup: None }
 }
 
 fn decide(request: &str, kind: RequestKind, choice: ChoiceKind, answers: Vec<Answer>) -> Outgoing {
@@ -72,6 +72,7 @@ fn a_prompt_says_everything_the_person_chose_and_nothing_else() {
         text: "look".into(),
         images: vec![SentImage { media_type: "image/png".into(), data: "AAAA".into() }],
         options: options.clone(),
+        setup: None,
     };
     let (_, body) = line(&server().open_turn("s", &what).unwrap());
     assert_eq!(

@@ -186,7 +186,7 @@ fn a_question_waits_for_ever_and_finds_its_call_when_that_is_told() {
     let seeds: Vec<_> = session
         .events
         .iter()
-        .filter_map(|event| if let EventBody::Request(seed) = &event.body { Some(seed) } else { None })
+        .filter_map(|event| if let EventBody::Request(seed) = &event.body { Some(&**seed) } else { None })
         .collect();
     assert_eq!(seeds, [&seed, &seed]);
     session.say(r#"{"type":"tool_finished","call_id":"q","name":"ask_user","output":"{}","ok":true}"#);

@@ -91,7 +91,7 @@ impl View {
             },
             EventBody::Request(seed) => {
                 if self.requests.get(&seed.id).is_none_or(|known| known.settled.is_none()) {
-                    let asked = Asked { seed: seed.clone(), is_open: true, settled: None };
+                    let asked = Asked { seed: (**seed).clone(), is_open: true, settled: None };
                     self.requests.insert(seed.id.clone(), asked);
                 }
             }
@@ -129,7 +129,10 @@ impl View {
             EventBody::ForeignRun(foreign) => self.foreign = *foreign,
             EventBody::Resumable(resumable) => self.resumable = resumable.clone(),
             EventBody::Context(meter) => self.context = Some(meter.clone()),
-            EventBody::Usage { .. } | EventBody::RunOptions(_) => {}
+            EventBody::Usage { .. }
+            | EventBody::RunOptions(_)
+            | EventBody::Setup { .. }
+            | EventBody::IncompleteHistory => {}
             other => panic!("not an event of this protocol: {other:?}"),
         }
     }

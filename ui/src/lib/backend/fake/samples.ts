@@ -60,6 +60,11 @@ export const allCapabilities: Capabilities = {
   run_options: false,
   settings: false,
   one_current: false,
+  setup: false,
+  answers_together: false,
+  stop_lets_go: false,
+  image_links: false,
+  titles_here: false,
 };
 
 export function sampleServer(change: Partial<Server> = {}): Server {
