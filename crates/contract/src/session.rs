@@ -69,6 +69,21 @@ pub struct SessionRow {
     pub archived: bool,
     /// A live link to its stream exists or is being made.
     pub live: bool,
+    /// Commands run unasked in it now (P-50). `None` = the person is asked, or everything is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub unasked: Option<UnaskedMark>,
+}
+
+/// That commands run unasked in a session, and where that holds: said for as long as it does, whichever session is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct UnaskedMark {
+    /// How many commands are listed that run unasked while all others are refused; `None` = every command.
+    pub listed: Option<u32>,
+    /// It holds for the run that goes on; else for runs that begin.
+    pub running: bool,
+    /// When it lapses for runs that begin; `None` where only the run's end ends it.
+    pub until: Option<Millis>,
 }
 
 /// What a session was last seen doing.

@@ -178,6 +178,16 @@ impl Hub {
         self.tell(&OverviewChange::Session { row });
     }
 
+    /// Modes in which commands run unasked end by themselves, also in sessions that no task follows (P-50).
+    pub fn lapse_marks(&self) {
+        let now = self.now();
+        let is_over = |row: &&SessionRow| row.unasked.is_some_and(|mark| mark.until.is_some_and(|until| until <= now));
+        let over: Vec<SessionRow> = lock(&self.lists).rows.values().filter(is_over).cloned().collect();
+        for row in over {
+            self.put_row(SessionRow { unasked: None, ..row });
+        }
+    }
+
     /// A session's row leaves the lists.
     pub fn remove_row(&self, session: SessionId) {
         if lock(&self.lists).rows.remove(&session).is_some() {

@@ -1,11 +1,16 @@
 //! Rows of sessions that no task follows, from what the record keeps of them.
 
-use contract::session::{ClosedReason, SessionId, SessionRow};
+use contract::{
+    Millis,
+    session::{ClosedReason, SessionId, SessionRow},
+};
 use store::SessionRecord;
 
-/// The row of a session.
+use crate::session::unasked_mark;
+
+/// The row of a session at this time.
 #[must_use]
-pub fn row_of(id: SessionId, record: &SessionRecord) -> SessionRow {
+pub fn row_of(id: SessionId, record: &SessionRecord, now: Millis) -> SessionRow {
     SessionRow {
         id,
         server: record.server.clone(),
@@ -19,6 +24,7 @@ pub fn row_of(id: SessionId, record: &SessionRecord) -> SessionRow {
         created_at: record.created_at,
         archived: record.archived,
         live: false,
+        unasked: unasked_mark(None, record.run_options.as_ref(), now),
     }
 }
 

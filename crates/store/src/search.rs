@@ -110,6 +110,7 @@ fn hit(conn: &Connection, id: SessionId) -> Result<HistoryHit, StoreError> {
             created_at: record.created_at,
             archived: record.archived,
             live: false,
+            unasked: None,
         },
         server_name: text(row, COLUMN_COUNT)?,
         places: Vec::new(),

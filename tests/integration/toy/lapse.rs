@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use contract::{
     Millis,
-    command::SetRunOptions,
-    session::{ApprovalMode, RunOptions},
+    command::{NoArgs, SetRunOptions},
+    session::{ApprovalMode, RunOptions, SessionId, UnaskedMark},
 };
 use engine::Clock;
 use pretty_assertions::assert_eq;
@@ -57,5 +57,51 @@ async fn p50_a_mode_that_asks_nobody_lapses_after_an_hour_and_what_runs_goes_on_
     let asking = RunOptions { answer_timeout_s: 77, ..RunOptions::default() };
     assert_eq!(view.header.running_options, Some(asking.clone()));
     assert_eq!(view.header.run_options, Some(asking));
+    Ok(())
+}
+
+/// The mark of a session in the lists, as every window is told it.
+async fn mark(rig: &Rig, session: SessionId) -> Result<Option<UnaskedMark>> {
+    let overview = rig.engine.overview("lists", NoArgs {}).await?;
+    let row = overview.sessions.into_iter().find(|row| row.id == session).context("the session has no row")?;
+    Ok(row.unasked)
+}
+
+#[tokio::test]
+async fn p50_a_session_nobody_looks_at_is_marked_for_as_long_as_its_commands_run_unasked() -> Result<()> {
+    let clock = Arc::new(Hands(AtomicI64::new(1_000)));
+    let mut rig = Rig::start_at(clock.clone()).await?;
+    let session = rig.engine.session_by_remote(&rig.server, "one").await?;
+    assert_eq!(mark(&rig, session).await?, None);
+    let listing = |commands: &[&str]| {
+        let commands = commands.iter().map(|command| (*command).to_owned()).collect();
+        RunOptions { approvals: ApprovalMode::Commands { commands }, ..RunOptions::default() }
+    };
+    rig.engine.set_run_options(SetRunOptions { session, options: listing(&["git status", "ls"]) }).await?;
+    let until = 1_000 + HOUR_MS;
+    let next = UnaskedMark { listed: Some(2), running: false, until: Some(until) };
+    let mut view = rig.open("one").await?;
+    assert_eq!(mark(&rig, session).await?, Some(next));
+
+    rig.say(session, "say:Hello;wait;say:Done").await?;
+    view.until("its run", |view| runs(view) && view.header.row.unasked.is_some_and(|mark| mark.running)).await?;
+    // The time runs out for runs that begin; what goes on was begun with the list.
+    clock.0.store(until, Ordering::Relaxed);
+    rig.engine.wake();
+    rig.toy.open_gate("one");
+    view.until("its end", |view| says(view, "Agent Done: Done") && is_over(view)).await?;
+    view.until("no mark", |view| view.header.row.unasked.is_none()).await?;
+    assert_eq!(mark(&rig, session).await?, None);
+
+    // A mode that was chosen before a restart is marked without anybody opening the session, until it is over.
+    let options = RunOptions { approvals: ApprovalMode::Auto, ..RunOptions::default() };
+    rig.engine.set_run_options(SetRunOptions { session, options }).await?;
+    drop(view);
+    rig.restart_at(clock.clone()).await?;
+    let until = until + HOUR_MS;
+    assert_eq!(mark(&rig, session).await?, Some(UnaskedMark { listed: None, running: false, until: Some(until) }));
+    clock.0.store(until, Ordering::Relaxed);
+    rig.engine.wake();
+    assert_eq!(mark(&rig, session).await?, None);
     Ok(())
 }

@@ -53,8 +53,13 @@ impl Rig {
     }
 
     async fn restart(&mut self) -> Result<()> {
+        self.restart_at(Arc::new(SystemClock)).await
+    }
+
+    async fn restart_at(&mut self, clock: Arc<dyn Clock>) -> Result<()> {
         self.engine.shutdown().await;
-        self.engine = engine(&self.dir).await?;
+        let config = EngineConfig { clock, ..config(self.dir.path(), Arc::new(MemoryCredentials::default())) };
+        self.engine = Engine::start_speaking(config, vec![Box::new(Toy)]).await.context("the engine does not start")?;
         Ok(())
     }
 
@@ -75,11 +80,6 @@ impl Rig {
     async fn say(&self, session: SessionId, text: &str) -> Result<()> {
         Ok(self.engine.send_message(SendMessage { session, text: text.to_owned(), images: Vec::new() }).await?)
     }
-}
-
-async fn engine(dir: &TempDir) -> Result<Engine> {
-    let config = config(dir.path(), Arc::new(MemoryCredentials::default()));
-    Engine::start_speaking(config, vec![Box::new(Toy)]).await.context("the engine does not start")
 }
 
 fn runs(view: &View) -> bool {

@@ -103,7 +103,7 @@ impl Engine {
         let servers: Vec<_> = hub.store.servers().await?.into_iter().map(|server| server.id).collect();
         for session in hub.store.sessions(None).await? {
             if servers.contains(&session.record.server) && rows::belongs_in_lists(&session.record) {
-                hub.put_row(rows::row_of(session.id, &session.record));
+                hub.put_row(rows::row_of(session.id, &session.record, hub.now()));
             }
         }
         Ok(())
@@ -120,7 +120,10 @@ impl Engine {
         loop {
             tokio::select! {
                 () = self.inner.cancel.cancelled() => return,
-                () = tokio::time::sleep(SWEEP_EVERY) => self.retire_unused().await,
+                () = tokio::time::sleep(SWEEP_EVERY) => {
+                    self.hub().lapse_marks();
+                    self.retire_unused().await;
+                }
             }
         }
     }
@@ -168,6 +171,7 @@ impl Engine {
 
     /// The computer woke up, or the network changed: every link is checked.
     pub fn wake(&self) {
+        self.hub().lapse_marks();
         let engine = self.clone();
         tokio::spawn(async move {
             for task in engine.all_tasks().await {

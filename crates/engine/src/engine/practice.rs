@@ -93,7 +93,7 @@ impl Engine {
     ) -> Result<SessionId, AppError> {
         let record = merged(None, remote, link);
         let id = self.hub().store.put_session(record.clone()).await?;
-        self.hub().put_row(crate::rows::row_of(id, &record));
+        self.hub().put_row(crate::rows::row_of(id, &record, self.hub().now()));
         Ok(id)
     }
 }

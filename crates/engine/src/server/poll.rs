@@ -174,7 +174,7 @@ impl Poll {
             let record = merged(known.map(|known| &known.record), &remote, &self.link);
             let id = hub.store.put_session(record.clone()).await?;
             if rows::belongs_in_lists(&record) {
-                hub.put_row(rows::row_of(id, &record));
+                hub.put_row(rows::row_of(id, &record, hub.now()));
             } else {
                 hub.remove_row(id);
             }

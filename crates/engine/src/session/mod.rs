@@ -7,6 +7,7 @@ mod handle;
 mod held;
 mod history;
 mod intake;
+mod leaving;
 mod local;
 mod messages;
 mod occasions;
@@ -24,3 +25,4 @@ mod unasked;
 
 pub use handle::{Command, Reply, SessionHandle};
 pub use task::{SessionTask, Start};
+pub use unasked::unasked_mark;

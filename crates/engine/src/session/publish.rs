@@ -11,7 +11,10 @@ use contract::{
 use store::{ItemsSave, StoreError, StoredItem};
 use tokio::time::{Duration, Instant};
 
-use super::task::{SNAPSHOT_ITEMS, SessionTask};
+use super::{
+    task::{SNAPSHOT_ITEMS, SessionTask},
+    unasked::unasked_mark,
+};
 
 /// How long changed items may wait before the projections on disk follow.
 const SAVE_AFTER: Duration = Duration::from_millis(1_500);
@@ -55,6 +58,7 @@ impl SessionTask {
             created_at: self.record.created_at,
             archived: self.record.archived,
             live: self.stream.is_open(),
+            unasked: unasked_mark(reducer.run.options.as_ref(), Some(&self.run_options), self.now()),
         }
     }
 

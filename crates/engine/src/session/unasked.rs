@@ -1,8 +1,9 @@
 //! Modes in which commands run unasked hold for one session and for an hour; then the person is asked again (P-50).
 
 use contract::{
+    Millis,
     error::AppError,
-    session::{ApprovalMode, RunOptions},
+    session::{ApprovalMode, RunOptions, UnaskedMark},
 };
 use store::StoreError;
 use tokio::time::{Duration, Instant};
@@ -17,6 +18,20 @@ const HOLDS: Duration = Duration::from_secs(60 * 60);
 
 fn runs_unasked(options: &RunOptions) -> bool {
     matches!(options.approvals, ApprovalMode::Auto | ApprovalMode::Commands { .. })
+}
+
+/// The mark of a session in which commands run unasked now: the options of the run that goes on count where they are
+/// known, else those of the next one, for as long as they hold.
+#[must_use]
+pub fn unasked_mark(running: Option<&RunOptions>, next: Option<&RunOptions>, now: Millis) -> Option<UnaskedMark> {
+    let options = running.or_else(|| next.filter(|next| next.unasked_until.is_some_and(|until| until > now)))?;
+    let listed = match &options.approvals {
+        ApprovalMode::Ask | ApprovalMode::Deny => return None,
+        ApprovalMode::Auto => None,
+        ApprovalMode::Commands { commands } => Some(u32::try_from(commands.len()).unwrap_or(u32::MAX)),
+    };
+    let running = running.is_some();
+    Some(UnaskedMark { listed, running, until: options.unasked_until.filter(|_| !running) })
 }
 
 impl SessionTask {

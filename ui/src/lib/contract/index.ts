@@ -2419,7 +2419,11 @@ archived: boolean,
 /**
  * A live link to its stream exists or is being made.
  */
-live: boolean, };
+live: boolean, 
+/**
+ * Commands run unasked in it now (P-50). `None` = the person is asked, or everything is refused.
+ */
+unasked?: UnaskedMark, };
 
 /**
  * How a session is set up. What the server does not name is off.
@@ -2770,6 +2774,23 @@ usage: Usage,
  * What ran when, for the timeline.
  */
 spans: Array<Span>, };
+
+/**
+ * That commands run unasked in a session, and where that holds: said for as long as it does, whichever session is open.
+ */
+export type UnaskedMark = { 
+/**
+ * How many commands are listed that run unasked while all others are refused; `None` = every command.
+ */
+listed: number | null, 
+/**
+ * It holds for the run that goes on; else for runs that begin.
+ */
+running: boolean, 
+/**
+ * When it lapses for runs that begin; `None` where only the run's end ends it.
+ */
+until: number | null, };
 
 /**
  * Something we do not know.
