@@ -32,8 +32,8 @@ impl std::fmt::Debug for Control {
     }
 }
 
-/// How long to wait for something that must happen.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for something that must happen. Generous: a busy machine must not fail a test.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Control {
     pub(crate) fn new(world: Arc<World>) -> Self {
@@ -53,6 +53,7 @@ impl Control {
         match command {
             Command::RequestFault(fault) => self.world.inner().faults.requests.push(fault),
             Command::StreamFault(fault) => self.world.inner().faults.streams.push(fault),
+            Command::LetThrough { name } => self.let_through(&name),
             Command::ClearFaults => self.world.inner().faults = crate::fault::Faults::default(),
             Command::Hold { session } => self.hold(session.as_deref(), true)?,
             Command::Release { session } => self.hold(session.as_deref(), false)?,
@@ -167,6 +168,12 @@ impl Control {
         self.world.inner().faults.requests.push(fault);
     }
 
+    /// Requests that are held by this name go on, now and from now on. See [`RequestAct::Hold`].
+    pub fn let_through(&self, name: &str) {
+        self.world.inner().let_through.insert(name.to_owned());
+        self.world.pulse.send_modify(|count| *count += 1);
+    }
+
     /// Arms one fault of the next stream.
     pub fn bend_next_stream(&self, act: StreamAct) {
         self.world.inner().faults.streams.push(StreamFault { session: None, times: 1, act });
@@ -275,7 +282,7 @@ impl Control {
     /// Waits until the counters are as wanted.
     ///
     /// # Errors
-    /// [`PracticeError::TimedOut`] after 10 s.
+    /// [`PracticeError::TimedOut`] after 60 s.
     pub async fn until(&self, wanted: impl Fn(&Counters) -> bool) -> Result<Counters, PracticeError> {
         self.until_all(PATIENCE, || wanted(&self.world.inner().counters)).await
     }

@@ -21,6 +21,9 @@ pub struct Counters {
     pub opened: Vec<Opened>,
     /// How often a token came where it must never go (a file's own address).
     pub leaked_tokens: u64,
+    /// The names of requests that were held, in the order of arrival.
+    #[serde(default)]
+    pub held: Vec<String>,
 }
 
 impl Counters {

@@ -42,6 +42,16 @@ pub enum RequestAct {
         /// How long.
         ms: u64,
     },
+    /// It is carried out once [`Control::let_through`](crate::Control::let_through) says its name.
+    Hold {
+        /// Its name.
+        name: String,
+    },
+    /// It is carried out at once, and answered once [`Control::let_through`](crate::Control::let_through) says its name.
+    HoldAnswer {
+        /// Its name.
+        name: String,
+    },
     /// It is read, and nothing ever comes back.
     HalfOpen,
     /// It is carried out and answered with another content type.

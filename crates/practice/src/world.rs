@@ -1,7 +1,7 @@
 //! Everything one running server knows: its sessions, agents and environments, what it was asked, how it misbehaves.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -42,6 +42,8 @@ pub(crate) struct Inner {
     pub(crate) agents: Vec<Value>,
     pub(crate) environments: Vec<Value>,
     pub(crate) faults: Faults,
+    /// The names of held requests that may go on.
+    pub(crate) let_through: HashSet<String>,
     pub(crate) counters: Counters,
     pub(crate) remembered: HashMap<String, Remembered>,
     pub(crate) manner: Manner,
@@ -130,6 +132,7 @@ impl World {
                 agents: crate::http::catalogue::agents(),
                 environments: crate::http::catalogue::environments(),
                 faults: Faults::default(),
+                let_through: HashSet::new(),
                 counters: Counters::default(),
                 remembered: HashMap::new(),
                 manner: config.manner,

@@ -20,6 +20,11 @@ pub enum Command {
     RequestFault(RequestFault),
     /// Arms a fault of streams.
     StreamFault(StreamFault),
+    /// Requests that are held by this name go on.
+    LetThrough {
+        /// The name.
+        name: String,
+    },
     /// Disarms all faults.
     ClearFaults,
     /// The agent stops at every pause from now on (of this session, or of all and of new ones).

@@ -85,6 +85,15 @@ async fn faulty(world: &Arc<World>, wire: &Wire, act: Option<RequestAct>, reques
             tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
             serve(world, request, next).await
         }
+        Some(RequestAct::Hold { name }) => {
+            held(world, name).await;
+            serve(world, request, next).await
+        }
+        Some(RequestAct::HoldAnswer { name }) => {
+            let response = serve(world, request, next).await;
+            held(world, name).await;
+            response
+        }
         Some(RequestAct::HalfOpen) => {
             world.stop.cancelled().await;
             wire.cut();
@@ -108,6 +117,17 @@ async fn faulty(world: &Arc<World>, wire: &Wire, act: Option<RequestAct>, reques
             }
             response
         }
+    }
+}
+
+/// Until a test lets this name through.
+async fn held(world: &World, name: String) {
+    let mut pulse = world.pulse.subscribe();
+    world.count(|counters| counters.held.push(name.clone()));
+    let through = async { while !world.inner().let_through.contains(&name) && pulse.changed().await.is_ok() {} };
+    tokio::select! {
+        () = world.stop.cancelled() => {}
+        () = through => {}
     }
 }
 

@@ -229,7 +229,7 @@ impl RunsControl {
     /// Waits until a session is as wanted, and gives what it does then.
     ///
     /// # Errors
-    /// [`PracticeError::TimedOut`] after 10 s, or an unknown session.
+    /// [`PracticeError::TimedOut`] after 60 s, or an unknown session.
     pub async fn wait(
         &self,
         session: Option<&str>,

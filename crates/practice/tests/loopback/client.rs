@@ -10,7 +10,7 @@ use tokio::{
 };
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub async fn patient<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, work).await.unwrap()

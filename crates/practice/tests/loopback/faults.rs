@@ -227,6 +227,27 @@ async fn a_half_open_request_gets_nothing_until_the_server_ends() {
 }
 
 #[tokio::test]
+async fn a_held_request_and_a_held_answer_go_on_when_they_are_let_through() {
+    let practice = server().await;
+    let control = practice.control();
+    let url = format!("{}/agents", practice.base_url());
+    let acts = [RequestAct::Hold { name: "first".into() }, RequestAct::HoldAnswer { name: "second".into() }];
+    for (number, act) in acts.into_iter().enumerate() {
+        control.fail_next("GET", "/agents", act);
+        let asked = tokio::spawn({
+            let url = url.clone();
+            async move { raw(&url, "GET", QODER, "").await }
+        });
+        let held = control.until(|counters| counters.held.len() > number).await.unwrap().held;
+        assert!(!asked.is_finished());
+        let command = json!({"do": "let_through", "name": held[number]});
+        assert_eq!(crate::client::post(&practice.control_url(), &command).await.status, 200);
+        assert_eq!(asked.await.unwrap().unwrap().status, 200);
+    }
+    assert_eq!(control.counters().held, ["first", "second"]);
+}
+
+#[tokio::test]
 async fn a_rotated_token_shuts_the_old_one_out_but_not_control() {
     let practice = server().await;
     let session = finished(&practice).await;
