@@ -15,7 +15,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use tests::rig::decision;
 
-use super::hand::{elsewhere, emit, held, lines, over, ran, said, shown, tools};
+use super::hand::{anew, elsewhere, emit, held, lines, over, ran, said, shown, tools};
 use crate::{
     rows::pass,
     runs::{Stage, is_over, runs, says, stop_of},
@@ -67,7 +67,7 @@ async fn runs_edge_01_a_dead_line_is_found_by_the_systems_own_probes() -> Result
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(Duration::from_secs(10), table).await.context("nothing probes the silent line")??;
+    tokio::time::timeout(Duration::from_secs(60), table).await.context("nothing probes the silent line")??;
     Ok(())
 }
 
@@ -118,6 +118,49 @@ async fn runs_edge_06_somebody_elses_run_is_shown_with_what_it_waits_for_and_can
     }
     let left = |view: &tests::view::View| !view.header.queued.is_empty() || says(view, "User Queued");
     stage.view.until("nothing left in the queue", |view| !left(view)).await
+}
+
+#[tokio::test]
+async fn runs_edge_06_somebody_elses_run_is_shown_that_began_while_an_older_look_went_on() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    ran(&mut stage, "Hello").await?;
+    // The first check has said that nothing runs when the last one is held.
+    let control = stage.rig.control.clone();
+    control.fail_next("GET", "/runs/resumable", RequestAct::Hold { name: "the last check".into() });
+    anew(&mut stage).await?;
+    control.until(|seen| !seen.held.is_empty()).await?;
+    let body = json!({"text": "RUN:echo theirs", "approvals": {"mode": "ask"}});
+    let theirs = elsewhere(&stage.rig, "/prompts", &body).await?;
+    control.runs().wait(None, Some(true), Some(true), None).await?;
+    stage.rig.engine.retry_now(stage.which()).await?;
+    control.let_through("the last check");
+    stage.view.until("their run", |view| view.header.foreign_run && view.open_requests().len() == 1).await?;
+    // The history was read between the two looks: what seemed dropped is what waits.
+    let request = stage.card().await?;
+    let item = request.item.clone().context("a card that is about no call")?;
+    stage.view.until("its call", |view| says(view, "Tool bash Waiting echo theirs")).await?;
+    assert!(matches!(&stage.view.items[&item].body, ItemBody::Tool(tool) if tool.state == ToolState::Waiting));
+    stage.rig.engine.decide(decision(&request, "allow_once")).await?;
+    assert!(theirs.text().await?.contains("event: result"));
+    stage.view.until("its end", |view| says(view, "The tool said: theirs") && is_over(view)).await?;
+    assert_eq!(tools(&stage.view)[0].state, ToolState::Done);
+    Ok(())
+}
+
+#[tokio::test]
+async fn runs_edge_06_what_is_owed_while_the_history_is_read_is_read_after_it() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    ran(&mut stage, "Hello").await?;
+    let control = stage.rig.control.clone();
+    control.fail_next("GET", "/sessions/current/history", RequestAct::HoldAnswer { name: "the history".into() });
+    anew(&mut stage).await?;
+    control.until(|seen| !seen.held.is_empty()).await?;
+    let theirs = elsewhere(&stage.rig, "/prompts", &json!({"text": "Theirs"})).await?;
+    assert!(theirs.text().await?.contains("event: result"));
+    control.runs().wait(None, Some(false), None, None).await?;
+    anew(&mut stage).await?;
+    control.let_through("the history");
+    stage.view.until("what they said", |view| says(view, "Hello! You said: Theirs")).await
 }
 
 #[tokio::test]

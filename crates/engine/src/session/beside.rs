@@ -48,6 +48,8 @@ pub(super) struct Beside {
     pub(super) owed: bool,
     /// It is owed for a turn of ours, whoever looks at the session.
     pub(super) for_turn: bool,
+    /// It is being read, and whether for a turn of ours. What is owed meanwhile is owed of a time behind this reading.
+    reading: Option<bool>,
     /// The whole history was read at least once since this record began.
     read_once: bool,
     failures: u32,
@@ -79,6 +81,11 @@ impl Beside {
         self.last.clear();
     }
 
+    /// The same of the checks alone: while a stream of ours was open, they were not listened to.
+    fn forget_checks(&mut self) {
+        self.last.retain(|name, _| name == HISTORY);
+    }
+
     /// The history must be read once nothing runs.
     pub(super) fn owe_history(&mut self) {
         self.owed = true;
@@ -92,7 +99,7 @@ impl Beside {
 
     /// Whether a first history is on its way.
     pub(super) fn is_loading(&self) -> bool {
-        !self.read_once && self.owed && self.looking.is_some()
+        !self.read_once && (self.owed || self.reading.is_some()) && self.looking.is_some()
     }
 
     /// Whether a look goes on, or the history is still owed.
@@ -108,10 +115,20 @@ impl Beside {
     /// Gives a look up: its link says nothing any more.
     pub(super) fn abandon(&mut self) {
         self.looking = None;
+        self.not_read();
+    }
+
+    /// What was being read is not had: it is owed as before.
+    fn not_read(&mut self) {
+        if let Some(for_turn) = self.reading.take() {
+            self.owed = true;
+            self.for_turn |= for_turn;
+        }
     }
 
     /// Our own turn has ended with its last word.
     pub(super) fn turn_over(&mut self, now: Millis) {
+        self.forget_checks();
         self.own_turn_over = Some(now);
     }
 
@@ -149,6 +166,8 @@ impl SessionTask {
             self.beside.again = true;
             return;
         }
+        // Asked from here on, it sees what any wish before it was about.
+        self.beside.again = false;
         let generation = self.begin_look();
         let ours = !self.watchers.is_empty()
             || self.stream.is_open()
@@ -188,7 +207,6 @@ impl SessionTask {
 
     fn begin_look(&mut self) -> u64 {
         self.beside.at = None;
-        self.beside.again = false;
         let generation = self.history.begin_beside();
         self.beside.looking = Some(generation);
         self.beside.bounds = self.stream.turn_bounds;
@@ -199,6 +217,8 @@ impl SessionTask {
         let Some(link) = self.link.clone() else { return };
         let Some(ask) = link.protocol.whole_history(&self.record.remote_id) else { return };
         let generation = self.begin_look();
+        self.beside.owed = false;
+        self.beside.reading = Some(std::mem::take(&mut self.beside.for_turn));
         self.fold.reducer.touch_header();
         let (news, remote) = (self.news.clone(), self.record.remote_id.clone());
         tokio::spawn(async move {
@@ -221,22 +241,23 @@ impl SessionTask {
         match looked {
             // A turn of ours began or ended meanwhile: this may be of the time before.
             Ok(_) if self.beside.bounds != self.stream.turn_bounds => self.beside.again = true,
-            Ok(Look::Checks(None)) => self.beside.again = false,
+            Ok(Look::Checks(None)) => {}
             Ok(Look::Checks(Some(checks))) => {
                 for Checked { name, body } in checks {
                     self.take_beside(name, body, Origin::Answer).await?;
                 }
                 self.after_checks(generation).await?;
             }
-            Ok(Look::History(_)) if self.stream.is_open() => {
-                // A turn began meanwhile: what was read is older than what its stream brings.
-                self.beside.again = false;
-            }
+            // A turn began meanwhile: what was read is older than what its stream brings.
+            Ok(Look::History(_)) if self.stream.is_open() => {}
             Ok(Look::History(body)) => {
                 self.take_beside(HISTORY, body, Origin::History).await?;
                 self.history_is_in(generation).await?;
             }
             Err(failed) => self.look_failed(&failed, generation).await?,
+        }
+        if self.beside.looking.is_none() {
+            self.beside.not_read();
         }
         if std::mem::take(&mut self.beside.again) {
             self.look();
@@ -278,8 +299,7 @@ impl SessionTask {
     }
 
     async fn history_is_in(&mut self, generation: u64) -> Result<(), StoreError> {
-        self.beside.owed = false;
-        self.beside.for_turn = false;
+        self.beside.reading = None;
         self.beside.read_once = true;
         self.record.synced_updated_at = self.record.updated_at.or(Some(0));
         self.history.beside_done();
@@ -316,6 +336,8 @@ impl SessionTask {
             ErrorCode::TooLarge | ErrorCode::WrongProtocol => {
                 // Asked again it would say the same. What can be known is known, and nothing waits for more of it.
                 self.say_refused(error);
+                self.beside.owed = false;
+                self.beside.for_turn = false;
                 self.history_is_in(generation).await?;
             }
             _ => {

@@ -195,3 +195,15 @@ fn a_denied_call_whose_server_says_only_that_it_failed_is_shown_as_denied() {
         assert_eq!(script.tool("call").state, state);
     }
 }
+
+#[test]
+fn a_call_that_seemed_dropped_waits_once_it_is_asked_about() {
+    let mut script = Script::new();
+    script.calls(1_000, "call", Permission::Unsaid);
+    script.at(2_000, EventBody::ToolEnded { call: "call".into(), state: ToolState::Cancelled });
+    assert_eq!(script.tool("call").ended_at, Some(2_000));
+    script.requests(3_000, "call");
+    assert_eq!((&script.tool("call").state, script.tool("call").ended_at), (&ToolState::Waiting, None));
+    script.settled(5_000, "call", ChoiceKind::AllowOnce).result(7_000, "call");
+    assert_eq!((&script.tool("call").state, script.tool("call").ended_at), (&ToolState::Done, Some(7_000)));
+}

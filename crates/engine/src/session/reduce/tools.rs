@@ -171,8 +171,11 @@ impl Reducer {
             && let Some(Item { body: ItemBody::Tool(tool), .. }) = self.transcript.get_mut(id)
         {
             tool.request = Some(seed.id.clone());
-            if waits && matches!(tool.state, ToolState::Running | ToolState::Announced) && tool.ended_at.is_none() {
+            let is_open = matches!(tool.state, ToolState::Running | ToolState::Announced) && tool.ended_at.is_none();
+            // Of a run that seemed to be over: what is asked about was not dropped.
+            if waits && (is_open || tool.state == ToolState::Cancelled) {
                 tool.state = ToolState::Waiting;
+                tool.ended_at = None;
                 self.turn.tool_waits(id);
             }
             self.changes.item(id);

@@ -92,12 +92,18 @@ impl Fold {
             let item = self.run.as_ref()?.call(&call)?.item.clone();
             self.shown.known.iter().rev().find(|known| known.id == item)
         });
+        // The history may have been read just before its run was seen: then nothing seemed to run.
+        let known = known.or_else(|| self.shown.silent_call(&call));
         let (tool, arguments) = match known.map(|known| &known.piece) {
             Some(Piece::Call { name, arguments, .. }) => (Some(name.clone()), Some(arguments.as_str())),
             _ => (None, None),
         };
-        let of = Of { item: known.map(|known| known.id.clone()), tool, arguments };
+        let item = known.map(|known| known.id.clone());
+        let of = Of { item: item.clone(), tool, arguments };
         let seed = pending_seed(request.clone(), of, &pending);
+        if let Some(item) = item {
+            self.shown.calls.insert(item, Fate::Open);
+        }
         told.push(EventBody::Request(Box::new(seed)));
         told.push(EventBody::Waiting { requests: vec![request.clone()] });
         self.beside.asked = Some(Foreign { request, pending });

@@ -97,4 +97,12 @@ impl Shown {
                 && self.calls.get(&known.id) == Some(&Fate::Open)
         })
     }
+    /// The newest call with this id of the server's, behind the last message of a person, that was taken for one
+    /// without an end.
+    pub(super) fn silent_call(&self, wanted: &str) -> Option<&Known> {
+        self.known.iter().rev().take_while(|known| !matches!(known.piece, Piece::User(_))).find(|known| {
+            matches!(&known.piece, Piece::Call { call, .. } if call == wanted)
+                && self.calls.get(&known.id) == Some(&Fate::Silent)
+        })
+    }
 }

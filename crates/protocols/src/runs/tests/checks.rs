@@ -1,6 +1,7 @@
 //! Answers beside the stream (runs-server page, §§6 and 8).
 
 use contract::{
+    event::EventBody,
     request::{ChoiceKind, RequestKind},
     session::{Resumable, RunOptions, SessionState},
 };
@@ -45,7 +46,7 @@ fn what_a_foreign_run_waits_for_is_asked_and_settled() {
     let before = session.events.len();
     session.check("current", PENDING);
     let told = session.bodies_since(before);
-    assert!(matches!(told[..], [contract::event::EventBody::Status(SessionState::Waiting)]), "{told:?}");
+    assert!(matches!(told[..], [EventBody::Status(SessionState::Waiting)]), "{told:?}");
     session.check("current", r#"{"running":true,"pending":null}"#);
     assert_eq!(session.view.requests["foreign:call_1"].settled, Some(None));
     assert_eq!(session.view.state, SessionState::Running);
@@ -111,6 +112,31 @@ fn a_call_the_history_left_open_ends_when_nothing_runs() {
     assert_eq!(session.view.seed("foreign:call_1").item.as_deref(), Some("h2"));
     session.check("current", NOTHING);
     assert_eq!(session.view.lines()[1], "h2 bash Cancelled: -");
+}
+
+#[test]
+fn a_call_that_seemed_dropped_is_the_one_that_a_run_seen_later_asks_about() {
+    let mut session = Session::new();
+    session.history(
+        r#"{"messages":[{"role":"user","text":"hi"},{"role":"assistant","text":"","tool_calls":[{"call_id":"call_1","name":"bash","arguments":{"command":"ls"}}]}]}"#,
+    );
+    assert_eq!(session.view.lines()[1], "h2 bash Cancelled: -");
+    session.check("current", PENDING);
+    let seed = session.view.seed("foreign:call_1");
+    assert_eq!((seed.item.as_deref(), seed.arguments.as_str()), (Some("h2"), r#"{"command":"ls"}"#));
+    session.check("current", NOTHING);
+    let told = session.events.iter().filter(|event| matches!(event.body, EventBody::ToolEnded { .. })).count();
+    assert_eq!(told, 2, "where its run ends without a word of it, it is dropped after all");
+}
+
+#[test]
+fn a_call_of_an_earlier_message_is_not_what_a_new_run_asks_about() {
+    let mut session = Session::new();
+    session.history(
+        r#"{"messages":[{"role":"user","text":"hi"},{"role":"assistant","text":"","tool_calls":[{"call_id":"call_1","name":"bash","arguments":{"command":"ls"}}]},{"role":"user","text":"again"}]}"#,
+    );
+    session.check("current", PENDING);
+    assert_eq!(session.view.seed("foreign:call_1").item, None);
 }
 
 #[test]
