@@ -281,7 +281,7 @@ async fn managed_edge_11_a_line_that_is_silent_while_a_turn_runs_is_left_after_3
         tokio::time::advance(Duration::from_secs(31)).await;
         tokio::time::resume();
         let again = stage.rig.control.until(|seen| seen.opened.len() > opened);
-        if tokio::time::timeout(Duration::from_millis(500), again).await.is_ok() {
+        if tokio::time::timeout(Duration::from_secs(5), again).await.is_ok() {
             break;
         }
     }

@@ -72,7 +72,7 @@ impl Wire {
     pub async fn until(&self, wanted: impl Fn(&[Asked]) -> bool) -> Result<()> {
         let mut seen = self.seen.subscribe();
         let wait = seen.wait_for(|seen| wanted(seen));
-        tokio::time::timeout(Duration::from_secs(20), wait).await.context("waited in vain for a request")??;
+        tokio::time::timeout(Duration::from_secs(60), wait).await.context("waited in vain for a request")??;
         Ok(())
     }
 

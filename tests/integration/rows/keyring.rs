@@ -88,7 +88,7 @@ async fn until(engine: &Engine, wanted: impl Fn(&Server) -> bool) -> Result<Serv
         if let Some(server) = only_server(engine).await?.filter(|server| wanted(server)) {
             return Ok(server);
         }
-        tokio::time::timeout(Duration::from_secs(20), feed.next()).await?.context("the feed ended")?;
+        tokio::time::timeout(Duration::from_secs(60), feed.next()).await?.context("the feed ended")?;
     }
 }
 

@@ -165,11 +165,14 @@ async fn p50_a_mode_that_asks_nobody_is_told_for_as_long_as_its_run_goes_on() ->
     let Stage { mut rig, remote, view } = stage;
     drop(view);
     rig.restart().await?;
-    let view = rig.open(&remote).await?;
+    let mut view = rig.open(&remote).await?;
+    // Its server is found again behind the window.
+    view.until("the options", |view| view.header.run_options.is_some()).await?;
     let kept = view.header.run_options.clone().context("no options")?;
     assert_eq!((&kept.approvals, kept.unasked_until.is_some()), (&auto.approvals, true));
     let another = rig.control.runs().start_scenario("runs-plain")?;
-    let view = rig.open(&another).await?;
+    let mut view = rig.open(&another).await?;
+    view.until("the options", |view| view.header.run_options.is_some()).await?;
     assert_eq!(view.header.run_options, Some(RunOptions::default()));
     Ok(())
 }

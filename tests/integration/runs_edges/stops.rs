@@ -100,7 +100,7 @@ async fn runs_edge_03_a_run_that_does_not_end_for_all_that_is_let_go() -> Result
         }
         pass(Duration::from_secs(3)).await;
         // Whatever came of that.
-        let _ = tokio::time::timeout(Duration::from_millis(500), stage.view.until("the stop", is_stopped)).await;
+        let _ = tokio::time::timeout(Duration::from_secs(5), stage.view.until("the stop", is_stopped)).await;
     }
     assert!(is_stopped(&stage.view), "{:?}", stage.view.header);
     assert_eq!(stop_of(&stage.view), Some(StopReason::Stopped));

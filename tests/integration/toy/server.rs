@@ -117,7 +117,7 @@ impl ToyServer {
     /// When it does not come to hold.
     pub async fn until(&self, what: &str, holds: impl Fn(&World) -> bool) -> Result<()> {
         let mut changed = self.changed.subscribe();
-        let waited = tokio::time::timeout(Duration::from_secs(20), async {
+        let waited = tokio::time::timeout(Duration::from_secs(60), async {
             while !holds(&self.world.lock().unwrap()) {
                 changed.changed().await?;
             }
