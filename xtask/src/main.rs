@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod counts;
 mod display;
+mod failures;
 mod group;
 mod metadata;
 mod package;

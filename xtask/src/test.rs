@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the tiers, one after another, each with its wall time. A failure does not stop the run; only what is built
-//! upon a failed build is left out. The last line is the sum, `N passed, N failed, N skipped`.
+//! upon a failed build is left out. The end tells every failed test with its step and its reason; the last line is the
+//! sum, `N passed, N failed, N skipped`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,7 @@ use anyhow::{Context, Result};
 use crate::args::{TestWish, Tier};
 use crate::counts::Counts;
 use crate::display::{Display, Folders, Windows};
+use crate::failures::{self, Failure};
 use crate::metadata;
 use crate::peers::{self, PEERS};
 use crate::run::point_at_binaries;
@@ -33,8 +35,8 @@ pub fn test(wish: &TestWish) -> bool {
     for tier in &wish.tiers {
         run.tier(*tier);
     }
-    for failure in &run.failures {
-        println!("failed: {failure}");
+    for line in failures::told(&run.failures) {
+        println!("{line}");
     }
     println!("all of it took {}", duration(started.elapsed()));
     println!("{}", run.counts);
@@ -45,7 +47,8 @@ pub fn test(wish: &TestWish) -> bool {
 struct Run {
     consent: Consent,
     counts: Counts,
-    failures: Vec<String>,
+    /// What failed, each with the step it failed in.
+    failures: Vec<(String, Failure)>,
     /// Was the page built in this run, and did it build?
     page: Option<bool>,
     nextest: bool,
@@ -66,7 +69,7 @@ impl Run {
         };
         if let Err(problem) = outcome {
             println!("{}: {problem:#}", tier.word());
-            self.count(&format!("{}: {problem:#}", tier.word()), Counts::of_check(false));
+            self.count(&format!("{}: {problem:#}", tier.word()), Counts::of_check(false), &[]);
         }
         let own = Counts {
             passed: self.counts.passed - before.passed,
@@ -76,9 +79,10 @@ impl Run {
         println!("== {}: {own} in {}", tier.word(), duration(started.elapsed()));
     }
 
-    fn count(&mut self, name: &str, counts: Counts) {
+    /// Counts a step and keeps what failed in it, as its lines tell.
+    fn count(&mut self, name: &str, counts: Counts, lines: &[String]) {
         if !counts.all_held() {
-            self.failures.push(name.to_owned());
+            self.failures.extend(failures::of(lines).into_iter().map(|failure| (name.to_owned(), failure)));
         }
         self.counts += counts;
     }
@@ -86,14 +90,14 @@ impl Run {
     /// A step that is a check as a whole.
     fn check(&mut self, name: &str, command: &mut Command) -> Result<bool> {
         let outcome = step(name, command)?;
-        self.count(name, Counts::of_check(outcome.ended_well));
+        self.count(name, Counts::of_check(outcome.ended_well), &outcome.lines);
         Ok(outcome.ended_well)
     }
 
     /// A step that runs tests and says how many.
     fn tests(&mut self, name: &str, command: &mut Command) -> Result<Outcome> {
         let outcome = step(name, command)?;
-        self.count(name, Counts::of_tests(&outcome.lines, outcome.ended_well));
+        self.count(name, Counts::of_tests(&outcome.lines, outcome.ended_well), &outcome.lines);
         Ok(outcome)
     }
 
@@ -165,7 +169,7 @@ impl Run {
                 println!("peer {} cannot be installed: {problem:#}", peer.name);
                 missing.push(peer);
                 if tools::in_ci() && !peers::may_be_missing(peer, &allowed) {
-                    self.count(&format!("peer {} is missing", peer.name), Counts::of_check(false));
+                    self.count(&format!("peer {} is missing", peer.name), Counts::of_check(false), &[]);
                 }
             }
         }
@@ -203,7 +207,7 @@ impl Run {
             let (passed, failed) = peers::tally(peer, &outcome.lines);
             println!("peer {}: {passed} passed, {failed} failed", peer.name);
             if passed + failed == 0 {
-                self.count(&format!("peer {}: no test of it ran", peer.name), Counts::of_check(false));
+                self.count(&format!("peer {}: no test of it ran", peer.name), Counts::of_check(false), &[]);
             }
         }
         Ok(())
@@ -265,6 +269,8 @@ impl Run {
 fn step(name: &str, command: &mut Command) -> Result<Outcome> {
     println!("-- {name}");
     let started = Instant::now();
+    // A failure says itself why; a backtrace only pushes that out of sight.
+    command.env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
     let outcome = step::run(command, LIMIT).with_context(|| name.to_owned())?;
     let verdict = if outcome.ended_well { "done" } else { "FAILED" };
     println!("-- {name}: {verdict} in {}", duration(started.elapsed()));
