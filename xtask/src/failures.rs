@@ -145,6 +145,7 @@ fn is_said_by_all(bare: &str) -> bool {
         || bare.starts_with("running 1 test")
         || bare.starts_with("test result: ")
         || bare.starts_with("(test failed with exit code")
+        || bare == "error: test run failed"
         || bare.starts_with("note: run with `RUST_BACKTRACE")
         || bare.starts_with("test ") && bare.contains(" ... ")
         // The list of the failed: a path of modules alone.

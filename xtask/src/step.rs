@@ -12,6 +12,10 @@ use crate::group::Group;
 /// How often a quiet program is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What an ended program had printed before is waited for so long. Only a daemon that left its group, and holds its
+/// pipes, lets this pass.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// What a program printed and how it ended.
 #[derive(Debug)]
 pub struct Outcome {
@@ -53,34 +57,42 @@ fn watch(command: &mut Command, limit: Duration) -> Result<Outcome> {
     }
 
     let mut lines = Vec::new();
+    let mut keep = |line: String| {
+        println!("{line}");
+        lines.push(line);
+    };
     let ended_well = loop {
         match arrived.recv_timeout(LOOK) {
-            Ok(line) => {
-                println!("{line}");
-                lines.push(line);
-            }
+            Ok(line) => keep(line),
             // A daemon it left behind may hold the pipes open: its own end is what counts.
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(status) = group.ended()? {
-                    break status.success();
+                    break Some(status.success());
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
                 if let Some(status) = group.ended()? {
-                    break status.success();
+                    break Some(status.success());
                 }
                 std::thread::sleep(LOOK);
             }
         }
         if started.elapsed() > limit {
-            let line = format!("ended after {} s without a result", limit.as_secs());
-            println!("{line}");
-            lines.push(line);
-            break false;
+            break None;
         }
     };
     group.end();
-    Ok(Outcome { lines, ended_well })
+    // On a busy machine its last lines may not have been read yet.
+    let last = Instant::now();
+    while let Some(left) = LAST_WORDS.checked_sub(last.elapsed())
+        && let Ok(line) = arrived.recv_timeout(left)
+    {
+        keep(line);
+    }
+    if ended_well.is_none() {
+        keep(format!("ended after {} s without a result", limit.as_secs()));
+    }
+    Ok(Outcome { lines, ended_well: ended_well.unwrap_or(false) })
 }
 
 fn follow(pipe: impl Read + Send + 'static, sender: Sender<String>) {
@@ -123,6 +135,14 @@ mod tests {
         assert_eq!(lines, ["err", "out"]);
         assert!(!outcome.ended_well);
         assert!(run(&mut sh("exit 0"), LONG).unwrap().ended_well);
+    }
+
+    #[test]
+    fn no_line_is_lost_that_was_printed_right_before_the_end() {
+        let lines: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
+        // Nothing comes for longer than one look, then everything at once.
+        let outcome = run(&mut sh("sleep 0.2; seq 0 19999"), LONG).unwrap();
+        assert!(outcome.lines == lines, "{} lines", outcome.lines.len());
     }
 
     #[test]
