@@ -10,7 +10,7 @@ use contract::{
     session::SessionId,
 };
 use engine::{Credentials, Engine, EngineConfig, MemoryCredentials, MemoryPreferences, NoDesktop, SystemClock};
-use practice::{Config, Control, Pace, Practice, RunsManner};
+use practice::{Config, Control, Pace, Practice, RunsManner, TurnsManner};
 use tempfile::TempDir;
 
 use crate::view::View;
@@ -86,6 +86,21 @@ impl Rig {
         Ok(Self { engine, practice, control, server, dir, credentials })
     }
 
+    /// Both, joined by the `turns` protocol: the server as a person adds it, behaving like this.
+    ///
+    /// # Errors
+    /// When one does not start.
+    pub async fn start_turns(manner: TurnsManner) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let practice = Practice::start(Config { pace: Pace::Fast, turns: manner, ..Config::default() }).await?;
+        let credentials = Arc::new(MemoryCredentials::default());
+        let engine = engine(dir.path(), Arc::clone(&credentials) as _).await?;
+        let draft = draft(&practice.turns_base_url(), practice.token(), ServerOptions::default());
+        let server = engine.add_server(draft).await?.id;
+        let control = practice.control();
+        Ok(Self { engine, practice, control, server, dir, credentials })
+    }
+
     /// Starts a scenario and opens its session.
     ///
     /// # Errors
@@ -123,6 +138,25 @@ impl Rig {
         if self.server.0 == PRACTICE_SERVER {
             self.engine.attach_practice(self.practice.base_url(), self.practice.token().to_owned()).await?;
         }
+        Ok(())
+    }
+}
+
+impl Rig {
+    /// Starts another engine on the record as it lies on the disk at this moment: what a killed app leaves behind.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn crash(&mut self) -> Result<()> {
+        let left = tempfile::tempdir()?;
+        for entry in std::fs::read_dir(self.dir.path())? {
+            let entry = entry?;
+            std::fs::copy(entry.path(), left.path().join(entry.file_name()))?;
+        }
+        // Its connections end, and what it still writes goes where nobody looks.
+        self.engine.shutdown().await;
+        self.dir = left;
+        self.engine = engine(self.dir.path(), Arc::clone(&self.credentials) as _).await?;
         Ok(())
     }
 }

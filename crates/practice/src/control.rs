@@ -17,6 +17,7 @@ use crate::{
     play,
     runs::RunsControl,
     session::{Cell, Gate, State, show},
+    turns::TurnsControl,
     world::{Cut, CutHow, World},
 };
 
@@ -97,6 +98,7 @@ impl Control {
             }
             Command::Session { session } => return Ok(self.cell(&session)?.look(glimpse)),
             Command::Runs { order } => return self.runs().run(order).await,
+            Command::Turns { order } => return self.turns().run(order).await,
             Command::Counters => return json_of(&self.counters()),
             Command::Wait(wanted) => return json_of(&self.wait(&wanted).await?),
         }
@@ -109,10 +111,20 @@ impl Control {
         RunsControl::new(Arc::clone(&self.world))
     }
 
-    /// Changes the gate of a session of either side.
+    /// Control of the `turns` side.
+    #[must_use]
+    pub fn turns(&self) -> TurnsControl {
+        TurnsControl::new(Arc::clone(&self.world))
+    }
+
+    /// Changes the gate of a session of any side.
     fn gate(&self, session: &str, change: impl FnOnce(&mut Gate)) -> Result<(), PracticeError> {
         if self.world.runs.look(|desk| desk.session(session).is_some()) {
             self.world.runs.change(|desk| desk.session_mut(session).map(|session| change(&mut session.gate)));
+            return Ok(());
+        }
+        if self.world.turns.look(|desk| desk.session(session).is_some()) {
+            self.world.turns.change(|desk| desk.session_mut(session).map(|session| change(&mut session.gate)));
             return Ok(());
         }
         self.cell(session)?.change(|state| change(&mut state.gate));
@@ -129,6 +141,10 @@ impl Control {
         }
         self.world.inner().hold_new = held;
         self.world.runs.change(|desk| {
+            desk.hold_new = held;
+            desk.sessions.iter_mut().for_each(|session| turn(&mut session.gate));
+        });
+        self.world.turns.change(|desk| {
             desk.hold_new = held;
             desk.sessions.iter_mut().for_each(|session| turn(&mut session.gate));
         });

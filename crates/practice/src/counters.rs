@@ -15,6 +15,9 @@ pub struct Counters {
     /// How often a session's history was listed, a page a time.
     #[serde(default)]
     pub lists: u64,
+    /// How often it was asked how full a session's context is.
+    #[serde(default)]
+    pub measured: u64,
     /// Streams that are open now.
     pub open_streams: u64,
     /// Every stream that was opened, in order.

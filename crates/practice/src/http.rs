@@ -1,5 +1,5 @@
 //! The HTTP face: two siblings on one port, told apart by the path alone (`/api/v1/cloud` and `/v1`), the `runs` side
-//! below `/runs`, and control.
+//! below `/runs`, the `turns` side below `/turns`, and control.
 
 pub(crate) mod catalogue;
 mod control;
@@ -55,6 +55,7 @@ pub(crate) fn router(world: &Arc<World>) -> Router {
         .nest("/runs", crate::runs::http::router())
         // A nest takes its root without the slash alone.
         .route("/runs/", get(crate::runs::http::index))
+        .nest("/turns", crate::turns::http::router())
         .route("/practice/control", post(control::control))
         .route("/practice/blobs/{key}", get(catalogue::blob))
         .fallback(|| async { Refusal::not_found("no such endpoint") })

@@ -1,9 +1,10 @@
 //! The practice server: a built-in agent server on loopback. It speaks the Qoder dialect below `/api/v1/cloud`, the
-//! Claude dialect below `/v1` and the `runs` protocol below `/runs` of the same port, plays scenarios from JSON, answers other messages by simple rules,
-//! and misbehaves on request. What people try in the app is what the tests are driven by.
+//! Claude dialect below `/v1`, the `runs` protocol below `/runs` and the `turns` protocol below `/turns` of the same
+//! port, plays scenarios from JSON, answers other messages by simple rules, and misbehaves on request. What people try
+//! in the app is what the tests are driven by.
 //!
 //! It promises: loopback only; a token of 256 random bits unless one is given; sessions that survive a restart where a
-//! state file is named; no lock held across an await; every step of an agent can be held and released by tests.
+//! state file is named (those of `turns` alone do not); no lock held across an await; every step of an agent can be held and released by tests.
 
 mod control;
 mod counters;
@@ -19,6 +20,7 @@ mod play;
 mod runs;
 mod scenario;
 mod session;
+mod turns;
 mod voice;
 mod wire;
 mod world;
@@ -33,7 +35,10 @@ pub use error::PracticeError;
 pub use fault::{FaultBody, RequestAct, RequestFault, StreamAct, StreamFault};
 pub use manner::{Config, Form, Manner, Pace, SseIds, Start, Text};
 pub use runs::{Generation, Permission, Recover, RunsControl, RunsManner, RunsOrder};
-pub use scenario::{runs_scenarios, scenarios};
+pub use scenario::{runs_scenarios, scenarios, turns_scenarios};
+pub use turns::{
+    TurnsControl, TurnsFaults, TurnsFold, TurnsLocation, TurnsManner, TurnsOrder, TurnsPost, TurnsVersion, TurnsWait,
+};
 
 use crate::{keep::Keep, world::World};
 
@@ -78,14 +83,20 @@ impl Practice {
         let port = listener.local_addr().map_err(PracticeError::Listen)?.port();
         let world = World::new(&config, token.clone(), port, generation, keep);
         world.restore(found, runs);
-        let service = http::router(&world).into_make_service_with_connect_info::<wire::Wire>();
-        let stop = world.stop.clone();
-        let serving = tokio::spawn(async move {
-            let serve = axum::serve(wire::Loopback(listener), service);
-            if let Err(error) = serve.with_graceful_shutdown(stop.cancelled_owned()).await {
-                tracing::warn!(%error, "the practice server ended");
-            }
-        });
+        if config.turns.location == TurnsLocation::OtherOrigin {
+            let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(PracticeError::Listen)?;
+            let port = other.local_addr().map_err(PracticeError::Listen)?.port();
+            world.turns.change(|desk| desk.other_port = Some(port));
+            // Nobody waits for this one at the end: it has as long as the first.
+            let (serving, stop) = (serve(Arc::clone(&world), other), world.stop.clone());
+            world.players.spawn(async move {
+                tokio::select! {
+                    () = serving => {}
+                    () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
+                }
+            });
+        }
+        let serving = tokio::spawn(serve(Arc::clone(&world), listener));
         Ok(Self { world, token, serving, writer })
     }
 
@@ -105,6 +116,20 @@ impl Practice {
     #[must_use]
     pub fn runs_base_url(&self) -> String {
         format!("http://127.0.0.1:{}/runs", self.world.port)
+    }
+
+    /// The address of the `turns` protocol.
+    #[must_use]
+    pub fn turns_base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/turns", self.world.port)
+    }
+
+    /// The address of the `turns` protocol at the other origin, where [`TurnsLocation::OtherOrigin`] was asked for at
+    /// the start.
+    #[must_use]
+    pub fn turns_other_base_url(&self) -> Option<String> {
+        let port = self.world.turns.look(|desk| desk.other_port)?;
+        Some(format!("http://127.0.0.1:{port}/turns"))
     }
 
     /// The address of control over HTTP.
@@ -159,6 +184,16 @@ impl Practice {
         {
             tracing::error!("the session file may be incomplete");
         }
+    }
+}
+
+/// Serves everything at one listener until the server ends.
+async fn serve(world: Arc<World>, listener: TcpListener) {
+    let service = http::router(&world).into_make_service_with_connect_info::<wire::Wire>();
+    let stop = world.stop.clone();
+    let serve = axum::serve(wire::Loopback(listener), service);
+    if let Err(error) = serve.with_graceful_shutdown(stop.cancelled_owned()).await {
+        tracing::warn!(%error, "the practice server ended");
     }
 }
 

@@ -5,21 +5,24 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use practice::{Config, Form, Manner, Pace, Practice};
+use practice::{Config, Form, Manner, Pace, Practice, TurnsManner};
 use tokio::io::AsyncReadExt;
 
 const USAGE: &str = "usage: practice [--port N] [--token T] [--seed S] [--scenario ID]… [--state FILE] \
                      [--pace real|fast] [--dialect qoder|seed|claude] [--heartbeat-ms N] [--runs 0.1|0.2|seed] \
-                     [--runs-permission deny|ask|safe|full] [--runs-scenario ID]…";
+                     [--runs-permission deny|ask|safe|full] [--runs-scenario ID]… \
+                     [--turns v3|v3-revised|v4] [--turns-faults measured|none] [--turns-scenario ID]…";
 
 struct Arguments {
     config: Config,
     scenarios: Vec<String>,
     runs_scenarios: Vec<String>,
+    turns_scenarios: Vec<String>,
 }
 
 fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let (mut config, mut scenarios, mut runs_scenarios) = (Config::default(), Vec::new(), Vec::new());
+    let mut config = Config::default();
+    let (mut scenarios, mut runs_scenarios, mut turns_scenarios) = (Vec::new(), Vec::new(), Vec::new());
     let mut arguments = arguments;
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -32,6 +35,15 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--runs-scenario" => runs_scenarios.push(value),
             "--runs" => config.runs.generation = word(&name, &value)?,
             "--runs-permission" => config.runs.permission = word(&name, &value)?,
+            "--turns-scenario" => turns_scenarios.push(value),
+            "--turns" => config.turns.version = word(&name, &value)?,
+            "--turns-faults" => {
+                config.turns = match value.as_str() {
+                    "measured" => TurnsManner { version: config.turns.version, ..TurnsManner::measured() },
+                    "none" => TurnsManner::of(config.turns.version),
+                    _ => return Err("--turns-faults is measured or none".into()),
+                };
+            }
             "--state" => config.state_file = Some(PathBuf::from(value)),
             "--heartbeat-ms" => config.heartbeat = Some(std::time::Duration::from_millis(number()?)),
             "--pace" => {
@@ -62,7 +74,7 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             _ => return Err(format!("unknown argument {name}")),
         }
     }
-    Ok(Arguments { config, scenarios, runs_scenarios })
+    Ok(Arguments { config, scenarios, runs_scenarios, turns_scenarios })
 }
 
 /// One of the words a switch knows.
@@ -80,10 +92,15 @@ async fn run(arguments: Arguments) -> Result<(), practice::PracticeError> {
     for scenario in &arguments.runs_scenarios {
         runs_sessions.push(practice.control().runs().start_scenario(scenario)?);
     }
+    let mut turns_sessions = Vec::new();
+    for scenario in &arguments.turns_scenarios {
+        turns_sessions.push(practice.control().turns().start_scenario(scenario)?);
+    }
     let line = serde_json::json!({
         "base_url": practice.base_url(), "claude_base_url": practice.claude_base_url(),
         "control_url": practice.control_url(), "token": practice.token(), "sessions": sessions,
         "runs_base_url": practice.runs_base_url(), "runs_sessions": runs_sessions,
+        "turns_base_url": practice.turns_base_url(), "turns_sessions": turns_sessions,
     });
     // Ready for SIGTERM before anybody knows that there is something to end.
     let terminated = terminated();

@@ -26,6 +26,8 @@ pub struct Config {
     pub heartbeat: Option<Duration>,
     /// How the `runs` side behaves.
     pub runs: crate::RunsManner,
+    /// How the `turns` side behaves.
+    pub turns: crate::TurnsManner,
 }
 
 impl Default for Config {
@@ -39,6 +41,7 @@ impl Default for Config {
             manner: Manner::default(),
             heartbeat: Some(Duration::from_secs(10)),
             runs: crate::RunsManner::default(),
+            turns: crate::TurnsManner::default(),
         }
     }
 }

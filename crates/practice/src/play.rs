@@ -180,13 +180,14 @@ async fn perform(cell: &Cell, item: Item) {
         Step::Terminate { reason } => cell.change(|state| state.terminate(&reason)),
         // Both open a turn and never get here: see `within_turn`.
         Step::User { .. } | Step::WaitForMessage => {}
-        // Only the other protocol has these.
+        // Only the other protocols have these.
         Step::Question(_)
         | Step::ServerTool(_)
         | Step::Notice { .. }
         | Step::Compact { .. }
         | Step::Stop { .. }
-        | Step::Frame { .. } => {}
+        | Step::Frame { .. }
+        | Step::Raw { .. } => {}
     }
     cell.change(|state| state.program.current = None);
 }

@@ -15,8 +15,10 @@ mod manner;
 mod player;
 mod restart;
 mod shape;
-mod stream;
+pub(crate) mod stream;
 
 pub use control::{RunsControl, RunsOrder};
+pub(crate) use calls::{output_of, written};
 pub(crate) use desk::Runs;
+pub(crate) use event::pieces;
 pub use manner::{Generation, Permission, Recover, RunsManner};

@@ -49,6 +49,8 @@ pub(crate) enum Wire {
     Managed,
     /// The coding agent's server.
     Runs,
+    /// The Agent Application Protocol.
+    Turns,
 }
 
 /// One thing that happens.
@@ -146,6 +148,8 @@ pub(crate) enum Step {
         name: Option<String>,
         payload: Value,
     },
+    /// `runs`, `turns`: bytes as they are on the stream.
+    Raw { text: String },
 }
 
 /// A question of the model.
@@ -199,6 +203,8 @@ pub(crate) struct Call {
     pub(crate) mcp_server: Option<String>,
     /// `runs`: a rule has decided already, whatever the run asked for.
     pub(crate) ruled: Option<bool>,
+    /// `turns`: what it gives back, as blocks, instead of `result`.
+    pub(crate) content: Option<Value>,
     /// `runs`: it is passed over for a newer message of the person.
     pub(crate) skipped: bool,
     /// What follows when it was allowed (or answered, for a client's tool).
@@ -307,6 +313,12 @@ pub fn scenarios() -> Vec<ScenarioRow> {
 #[must_use]
 pub fn runs_scenarios() -> Vec<ScenarioRow> {
     rows(Wire::Runs)
+}
+
+/// The scenarios worth watching that are made for the `turns` protocol.
+#[must_use]
+pub fn turns_scenarios() -> Vec<ScenarioRow> {
+    rows(Wire::Turns)
 }
 
 fn rows(wire: Wire) -> Vec<ScenarioRow> {

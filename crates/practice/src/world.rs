@@ -22,6 +22,7 @@ use crate::{
     runs::{Runs, kept::Kept},
     scenario::{self, Scenario},
     session::{Cell, Item, Phase, Profile, Thread, Turn, now},
+    turns::Turns,
     voice,
 };
 
@@ -67,6 +68,8 @@ pub(crate) struct World {
     pub(crate) players: TaskTracker,
     /// The other protocol of the same listener.
     pub(crate) runs: Runs,
+    /// The third protocol of the same listener.
+    pub(crate) turns: Turns,
     keep: Keep,
     inner: Mutex<Inner>,
 }
@@ -114,9 +117,11 @@ impl World {
         let ids = Arc::new(Ids::new(config.seed, generation));
         // Ids of its own: what happens on one side must not change the ids of the other.
         let runs_ids = Ids::new(config.seed ^ 0x5255_4E53, generation);
+        let turns_ids = Ids::new(config.seed ^ 0x5455_524E, generation);
         let pulse = watch::Sender::new(0);
         Arc::new(Self {
             runs: Runs::new(config.runs.clone(), runs_ids, pulse.clone(), keep.clone()),
+            turns: Turns::new(config.turns.clone(), turns_ids, pulse.clone()),
             control_token: token.clone(),
             port,
             ids,

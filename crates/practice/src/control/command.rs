@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Manner, RunsOrder,
+    Manner, RunsOrder, TurnsOrder,
     counters::Counters,
     fault::{RequestFault, StreamFault},
     session::State,
@@ -146,6 +146,11 @@ pub enum Command {
     Runs {
         /// Which.
         order: RunsOrder,
+    },
+    /// An order to the `turns` side.
+    Turns {
+        /// Which.
+        order: TurnsOrder,
     },
     /// What the server was asked so far.
     Counters,

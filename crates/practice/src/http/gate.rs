@@ -17,7 +17,7 @@ use crate::{
     counters::{DecisionSeen, Posted},
     fault::{FaultBody, RequestAct},
     manner::Dialect,
-    runs,
+    runs, turns,
     wire::Wire,
     world::{Remembered, World},
 };
@@ -42,6 +42,11 @@ pub(crate) async fn pass(
         world.count(|counters| counters.requests += 1);
         let act = world.inner().faults.take_request(request.method().as_str(), &path);
         return runs::http::dressed(faulty(&world, &wire, act, request, next).await);
+    }
+    if turns::http::is_mine(&path) {
+        world.count(|counters| counters.requests += 1);
+        let act = world.inner().faults.take_request(request.method().as_str(), &path);
+        return turns::http::dressed(faulty(&world, &wire, act, request, next).await);
     }
     let mut response = if path.starts_with("/practice/") {
         let open = path.starts_with("/practice/blobs/");
@@ -193,6 +198,9 @@ async fn serve(world: &Arc<World>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if runs::http::is_mine(path) {
         return runs::http::serve(world, request, next).await;
+    }
+    if turns::http::is_mine(path) {
+        return turns::http::serve(world, request, next).await;
     }
     let dialect = if path.starts_with("/v1/") {
         Dialect::Claude

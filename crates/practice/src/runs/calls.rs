@@ -40,7 +40,7 @@ fn aborted(command: &str) -> String {
 }
 
 /// The call that writes a file of a script.
-pub(super) fn written(name: &str, content_type: &str, text: &str) -> Call {
+pub(crate) fn written(name: &str, content_type: &str, text: &str) -> Call {
     Call {
         name: "write_file".into(),
         input: json!({"path": name, "content": text}),
@@ -50,7 +50,7 @@ pub(super) fn written(name: &str, content_type: &str, text: &str) -> Call {
 }
 
 /// What a call gives back, filled up to its size.
-fn output_of(call: &Call) -> String {
+pub(crate) fn output_of(call: &Call) -> String {
     let mut text = call.result.clone();
     let mut line = 0_u64;
     while text.len() < call.result_bytes {

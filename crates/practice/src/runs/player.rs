@@ -192,6 +192,7 @@ impl Player {
             }
             Step::Frame { name: Some(name), payload } => self.send(&name, &payload),
             Step::Frame { name: None, payload } => self.put(format!("data: {payload}\n\n").into()),
+            Step::Raw { text } => self.put(text.into()),
             Step::Event { event } => self.send("event", &event),
             Step::Pause { ms } | Step::Rescheduled { ms } => self.pause(ms).await,
             Step::Gate { name } => self.gate(&name).await,

@@ -21,7 +21,7 @@ use crate::{
     world::{Cut, CutHow, World},
 };
 
-/// What a run sends.
+/// What a stream sends.
 #[derive(Debug)]
 pub(crate) enum Item {
     Frame(Bytes),
@@ -37,8 +37,8 @@ struct Line {
     bend: Bend,
     cut: watch::Receiver<Cut>,
     over: bool,
-    /// The run ends when this stream does.
-    _ends: DropGuard,
+    /// What ends with this stream, where something does.
+    _ends: Option<DropGuard>,
 }
 
 impl Drop for Line {
@@ -58,6 +58,30 @@ pub(super) fn answer(
     frames: mpsc::UnboundedReceiver<Item>,
     ends: &Ends,
 ) -> Response {
+    let ends = ends.gone.clone().drop_guard();
+    let mut response = open(world, session, frames, Opening { ends: Some(ends), mode: None, oversized });
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+/// What streams of the sides differ in.
+pub(crate) struct Opening {
+    /// What ends with the stream, where something does.
+    pub(crate) ends: Option<DropGuard>,
+    /// How it tells text, where it was asked for that.
+    pub(crate) mode: Option<String>,
+    /// An event of any size.
+    pub(crate) oversized: fn(&str) -> String,
+}
+
+/// A stream of these frames, bent as the armed faults want.
+pub(crate) fn open(
+    world: &Arc<World>,
+    session: &str,
+    frames: mpsc::UnboundedReceiver<Item>,
+    opening: Opening,
+) -> Response {
+    let Opening { ends, mode, oversized } = opening;
     let acts = world.inner().faults.take_stream(session, false);
     let content_type = acts.iter().find_map(|act| match act {
         StreamAct::ContentType { value } => HeaderValue::from_str(value).ok(),
@@ -70,7 +94,7 @@ pub(super) fn answer(
             thread: None,
             last_event_id: None,
             after_id: None,
-            previews: Vec::new(),
+            previews: mode.into_iter().collect(),
             delta_flush_interval_ms: None,
         });
     });
@@ -82,14 +106,13 @@ pub(super) fn answer(
         bend: Bend::with_oversized(acts, oversized),
         cut: world.cut.subscribe(),
         over: false,
-        _ends: ends.gone.clone().drop_guard(),
+        _ends: ends,
     };
     let mut response = Body::from_stream(line.into_stream()).into_response();
     let headers = response.headers_mut();
     let usual = HeaderValue::from_static("text/event-stream; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, content_type.unwrap_or(usual));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
 

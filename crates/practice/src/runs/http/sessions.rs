@@ -188,6 +188,7 @@ pub(super) async fn compact(State(world): State<Arc<World>>) -> Reply {
 
 /// `GET /sessions/current/context`: `null` before a request was measured.
 pub(super) async fn context(State(world): State<Arc<World>>) -> Reply {
+    world.count(|counters| counters.measured += 1);
     world.runs.look(|desk| {
         let session = current_of(desk)?;
         if session.usage.requests == 0 {
