@@ -2,8 +2,12 @@ import { render, screen, within } from '@testing-library/svelte';
 import userEvent from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import App from '../App.svelte';
+import { inTime } from './chunks';
 import { sampleHeader, sampleRequest, sampleRow, sampleServer, userSaid } from '$lib/backend/fake/samples';
 import { World } from '$lib/backend/fake/world';
+
+// What the first screen does without is here before anything is timed.
+await inTime();
 
 function worldWith(change: (world: World) => void = () => undefined): World {
   const world = new World();

@@ -96,6 +96,7 @@ export class Suite {
 
   async #open(story, options, troubles) {
     const { theme = 'light', lang = 'en', width = 1360, height = 860, scale = 1, session = null } = options;
+    const { held = null } = options;
     const context = await this.#browser.newContext({
       viewport: { width, height },
       deviceScaleFactor: scale,
@@ -117,6 +118,11 @@ export class Suite {
       if (!url.startsWith(this.#origin) && !url.startsWith('data:') && !url.startsWith('blob:'))
         troubles.push(`s06 request left the page: ${url}`);
     });
+    if (held !== null)
+      await page.route(held.files, async (route) => {
+        await held.until;
+        await route.continue();
+      });
     await page.goto(`${this.#origin}/?story=${story}&theme=${theme}&lang=${lang}`);
     await page.waitForFunction(() => window.rehearsal?.calls.some((call) => call.name === 'page_ready'));
     if (session !== null) await openSession(page, session);

@@ -1,10 +1,12 @@
 /** What the page never does: reach the network, run what a server sent, or carry the rehearsal into the product. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'vite';
 import { calls, results, shot } from './harness.mjs';
 
+/** What the first screen may wait for, with room for what every page grows by; the screens behind it come later. */
+const FIRST_SCRIPT_BYTES = 180_000;
 const CODING = 'Add pagination to users API';
 
 export async function safetyTests(suite) {
@@ -113,6 +115,10 @@ export async function safetyTests(suite) {
         assert.doesNotMatch(text, /rehearsal|LONG_COMMAND|no such story|paste\.example/);
         assert.doesNotMatch(text, /\bnew (WebSocket|EventSource|XMLHttpRequest)\b|\bfetch\(/);
       }
+      const entry = /<script[^>]*\ssrc="\.\/(assets\/[^"]+\.js)"/.exec(html);
+      assert.ok(entry !== null, 'the page has one script');
+      const first = statSync(join(outDir, entry[1])).size;
+      assert.ok(first <= FIRST_SCRIPT_BYTES, `the first screen waits for ${first} bytes of script`);
       const style = names
         .filter((name) => name.endsWith('.css'))
         .map((name) => readFileSync(join(outDir, 'assets', name), 'utf8'));

@@ -248,6 +248,21 @@ const SCREENS = {
 };
 
 export async function screenTests(suite) {
+  await suite.test('a screen that is still to come leaves what stands, and no empty one', async (open) => {
+    let release;
+    const until = new Promise((done) => (release = done));
+    const held = { files: /\/(SessionScreen|SettingsScreen)-[^/]+\.js$/, until };
+    const page = await open('practising', { held });
+    const home = page.getByRole('heading', { level: 1, name: 'Pick a session' });
+    await button(page, 'Settings').click();
+    await page.locator('[aria-current="page"]', { hasText: 'Settings' }).waitFor();
+    assert.equal(await home.isVisible(), true, 'the screen before it stands');
+    release();
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    assert.equal(await home.count(), 0);
+    await openSession(page, CODING);
+  });
+
   for (const [name, screen] of Object.entries(SCREENS)) {
     for (const theme of ['light', 'dark']) {
       for (const lang of ['en', 'zh-CN']) {

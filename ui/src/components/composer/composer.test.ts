@@ -3,8 +3,12 @@ import { render, screen, within } from '@testing-library/svelte';
 import userEvent from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import App from '../../App.svelte';
+import { inTime } from '../chunks';
 import { runOptions, runs, runServer, runSteered, runUnasked } from '$lib/backend/fake/stories/runs';
 import type { World } from '$lib/backend/fake/world';
+
+// What the first screen does without is here before anything is timed.
+await inTime();
 
 const TITLE = 'Port the importer';
 

@@ -63,13 +63,14 @@ export class AppState {
   async start(): Promise<void> {
     try {
       if (this.subscribed) return await this.readOverview();
+      void this.attempt(this.backend.onCloseAsked((asked) => (this.sheet = { kind: 'close', asked })));
       await this.backend.subscribe((batch) => this.take(batch));
-      await this.backend.onCloseAsked((asked) => (this.sheet = { kind: 'close', asked }));
       this.subscribed = true;
     } catch (error) {
       this.startError = asAppError(error);
       return;
     }
+    // After the channel: a change between the two would be told to nobody.
     await this.readOverview();
   }
 
