@@ -17,8 +17,8 @@ mod restart;
 mod shape;
 pub(crate) mod stream;
 
-pub use control::{RunsControl, RunsOrder};
 pub(crate) use calls::{output_of, written};
+pub use control::{RunsControl, RunsOrder};
 pub(crate) use desk::Runs;
 pub(crate) use event::pieces;
 pub use manner::{Generation, Permission, Recover, RunsManner};

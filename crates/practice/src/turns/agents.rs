@@ -110,16 +110,18 @@ fn flags(pairs: &[(&str, bool)]) -> Option<Value> {
 fn capabilities(manner: &TurnsManner) -> Value {
     let v4 = manner.is_v4();
     let groups = [
-        ("history", flags(&[
-            ("full", manner.full && !v4),
-            ("compacted", manner.compacted && !v4),
-            ("tail", manner.tail && v4),
-        ])),
-        ("stream", flags(&[
-            ("delta", manner.delta && manner.says_stream),
-            ("message", manner.message && manner.says_stream),
-            ("none", manner.none && manner.says_stream && !v4),
-        ])),
+        (
+            "history",
+            flags(&[("full", manner.full && !v4), ("compacted", manner.compacted && !v4), ("tail", manner.tail && v4)]),
+        ),
+        (
+            "stream",
+            flags(&[
+                ("delta", manner.delta && manner.says_stream),
+                ("message", manner.message && manner.says_stream),
+                ("none", manner.none && manner.says_stream && !v4),
+            ]),
+        ),
         ("application", flags(&[("tools", manner.client_tools && !v4)])),
         ("image", flags(&[("http", manner.image_http), ("data", manner.image_data)])),
     ];

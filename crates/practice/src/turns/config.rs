@@ -106,9 +106,8 @@ impl Setup {
     /// Why a change cannot be taken (v3-revised and v4; v3 looks at nothing).
     pub(crate) fn objection(&self, change: &Change) -> Option<String> {
         let agent = change.agent.as_ref();
-        let known = |name: &str| {
-            agents::has_tool(&self.agent, name) || self.enabled.iter().any(|enabled| enabled.name == name)
-        };
+        let known =
+            |name: &str| agents::has_tool(&self.agent, name) || self.enabled.iter().any(|enabled| enabled.name == name);
         let enabled = agent.and_then(|agent| agent.tools.as_ref()).unwrap_or(&self.enabled);
         if let Some(tool) = enabled.iter().find(|tool| !known(&tool.name)) {
             return Some(format!("unknown tool: {}", tool.name));

@@ -13,8 +13,7 @@ use super::{
     desk::{Answer, Desk, Session},
     http,
     log::Event,
-    player,
-    script,
+    player, script,
     shape::{Content, Entry, Input, frame},
 };
 use crate::{PracticeError, control, scenario, world::World};
@@ -57,9 +56,9 @@ impl TurnsControl {
     }
 
     fn see<T>(&self, session: &str, look: impl FnOnce(&Session) -> T) -> Result<T, PracticeError> {
-        self.world.turns.look(|desk| {
-            desk.session(session).map(look).ok_or_else(|| PracticeError::NoSession(session.to_owned()))
-        })
+        self.world
+            .turns
+            .look(|desk| desk.session(session).map(look).ok_or_else(|| PracticeError::NoSession(session.to_owned())))
     }
 
     /// It behaves like this from now on. Sessions stay.

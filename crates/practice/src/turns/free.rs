@@ -128,7 +128,6 @@ pub(crate) fn steps(text: &str, images: usize, setup: &Setup) -> VecDeque<Step> 
     steps
 }
 
-
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;

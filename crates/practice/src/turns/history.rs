@@ -38,9 +38,8 @@ fn short(content: Content) -> Content {
 /// does not have.
 pub(crate) fn compacted(history: &[Entry]) -> Vec<Message> {
     let left_out = history.len().saturating_sub(KEPT);
-    let summary = (left_out > 0).then(|| {
-        Message::of("system", Content::Text(format!("Summary of {left_out} earlier messages.")))
-    });
+    let summary = (left_out > 0)
+        .then(|| Message::of("system", Content::Text(format!("Summary of {left_out} earlier messages."))));
     let kept = history.iter().skip(left_out).map(|entry| {
         let Message { role, tool_call_id, content } = entry.message.clone();
         let content = if role == "tool" { short(content) } else { without_thinking(content) };

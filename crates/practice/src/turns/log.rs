@@ -35,14 +35,27 @@ impl Mode {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
     Input(Stamped<Input>),
-    Start { id: String },
-    Piece { thinking: bool, text: String },
+    Start {
+        id: String,
+    },
+    Piece {
+        thinking: bool,
+        text: String,
+    },
     /// A message is complete. Its thinking has an id of its own where messages come whole.
-    End { id: String, timestamp: String, thinking: Option<(String, String)>, text: Option<String> },
+    End {
+        id: String,
+        timestamp: String,
+        thinking: Option<(String, String)>,
+        text: Option<String>,
+    },
     Call(Stamped<CallOut>),
     Result(Stamped<ResultOut>),
     Error(Stamped<Failure>),
-    Idle { id: String, timestamp: String },
+    Idle {
+        id: String,
+        timestamp: String,
+    },
     /// Any bytes.
     Raw(Bytes),
 }
@@ -80,9 +93,9 @@ impl Event {
                 let thought = thinking.as_ref().map(|(id, thinking)| {
                     frame("thinking", &Ended { id, timestamp, thinking: Some(thinking), text: None })
                 });
-                let said = text.as_deref().map(|text| {
-                    frame("text", &Ended { id, timestamp, thinking: None, text: Some(text) })
-                });
+                let said = text
+                    .as_deref()
+                    .map(|text| frame("text", &Ended { id, timestamp, thinking: None, text: Some(text) }));
                 thought.into_iter().chain(said).collect()
             }
             Self::Call(call) => vec![frame("tool_call", call)],
@@ -189,9 +202,20 @@ mod tests {
     fn a_message_is_told_in_pieces_or_whole() {
         let mut log = Log::default();
         said(&mut log);
-        let input = "event: input\ndata: {\"id\":\"evt_1\",\"timestamp\":\"t1\",\"type\":\"user\",\"content\":\"hi\"}\n\n";
-        assert_eq!(joined(log.replay(Mode::Delta)), format!("{input}event: message_start\ndata: {{\"id\":\"msg_1\"}}\n\nevent: thinking_delta\ndata: {{\"delta\":\"hm\"}}\n\nevent: text_delta\ndata: {{\"delta\":\"yes\"}}\n\nevent: message_end\ndata: {{\"id\":\"msg_1\",\"timestamp\":\"t2\"}}\n\n"));
-        assert_eq!(joined(log.replay(Mode::Message)), format!("{input}event: thinking\ndata: {{\"id\":\"msg_2\",\"timestamp\":\"t2\",\"thinking\":\"hm\"}}\n\nevent: text\ndata: {{\"id\":\"msg_1\",\"timestamp\":\"t2\",\"text\":\"yes\"}}\n\n"));
+        let input =
+            "event: input\ndata: {\"id\":\"evt_1\",\"timestamp\":\"t1\",\"type\":\"user\",\"content\":\"hi\"}\n\n";
+        assert_eq!(
+            joined(log.replay(Mode::Delta)),
+            format!(
+                "{input}event: message_start\ndata: {{\"id\":\"msg_1\"}}\n\nevent: thinking_delta\ndata: {{\"delta\":\"hm\"}}\n\nevent: text_delta\ndata: {{\"delta\":\"yes\"}}\n\nevent: message_end\ndata: {{\"id\":\"msg_1\",\"timestamp\":\"t2\"}}\n\n"
+            )
+        );
+        assert_eq!(
+            joined(log.replay(Mode::Message)),
+            format!(
+                "{input}event: thinking\ndata: {{\"id\":\"msg_2\",\"timestamp\":\"t2\",\"thinking\":\"hm\"}}\n\nevent: text\ndata: {{\"id\":\"msg_1\",\"timestamp\":\"t2\",\"text\":\"yes\"}}\n\n"
+            )
+        );
     }
 
     #[test]

@@ -32,9 +32,8 @@ pub(super) async fn pause(world: &World, session: &str, ms: u64) {
             return;
         }
         pulse.mark_unchanged();
-        let stuck = |desk: &Desk| {
-            desk.session(session).is_some_and(|session| session.gate.held && session.gate.permits == 0)
-        };
+        let stuck =
+            |desk: &Desk| desk.session(session).is_some_and(|session| session.gate.held && session.gate.permits == 0);
         if world.turns.look(stuck) && pulse.changed().await.is_err() {
             return;
         }

@@ -5,10 +5,7 @@ mod calls;
 mod tell;
 mod work;
 
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -41,7 +38,11 @@ pub(super) enum Broken {
 /// What came of a turn.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    Stopped { reason: String, messages: Vec<Message>, pending: Vec<CallOut> },
+    Stopped {
+        reason: String,
+        messages: Vec<Message>,
+        pending: Vec<CallOut>,
+    },
     /// Nothing that could be told.
     Failed,
 }

@@ -27,7 +27,8 @@ impl Declared {
         if !known && name != GHOST {
             if custom {
                 let parameters = json!({"type": "object", "properties": {}});
-                self.tools.push(json!({"name": name, "description": "A tool of the client.", "parameters": parameters}));
+                self.tools
+                    .push(json!({"name": name, "description": "A tool of the client.", "parameters": parameters}));
             } else {
                 self.enabled.push(Enabled { name: name.to_owned(), trust });
             }

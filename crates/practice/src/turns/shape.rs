@@ -17,13 +17,27 @@ pub(crate) enum Block {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Part {
-    Text { text: String },
-    Thinking { thinking: String },
-    Image { url: String },
+    Text {
+        text: String,
+    },
+    Thinking {
+        thinking: String,
+    },
+    Image {
+        url: String,
+    },
     /// v3's name of a call.
-    ToolUse { tool_call_id: String, name: String, input: Value },
+    ToolUse {
+        tool_call_id: String,
+        name: String,
+        input: Value,
+    },
     /// v4's name of a call.
-    ToolCall { tool_call_id: String, name: String, input: Value },
+    ToolCall {
+        tool_call_id: String,
+        name: String,
+        input: Value,
+    },
 }
 
 /// A text, or pieces.

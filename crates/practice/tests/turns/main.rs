@@ -4,5 +4,12 @@
 
 mod captures;
 mod client;
+mod control;
 mod endpoints;
+mod faults;
+mod followers;
+mod inputs;
+mod measured;
+mod revised;
+mod scenarios;
 mod turns;

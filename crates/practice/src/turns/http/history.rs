@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
 use super::{Refused, Reply, json_answer, sessions::found};
 use crate::{
     http::{Pairs, first},
     turns::{desk::Desk, history, shape::Message},
     world::World,
 };
+use axum::extract::{Path, Query, State};
 
 /// A part of a session's history.
 pub(super) async fn history(

@@ -77,11 +77,8 @@ pub(super) async fn list(State(world): State<Arc<World>>, Query(pairs): Query<Pa
         let page: Vec<Shown> = sessions().skip(from).take(size).map(|session| shown(&desk.manner, session)).collect();
         let more = from + page.len() < desk.sessions.len();
         let last = page.last().map(|session| format!("after_{}", session.session_id));
-        let next = if desk.manner.faults.repeated_cursor {
-            after.map(str::to_owned).or(last)
-        } else {
-            last.filter(|_| more)
-        };
+        let next =
+            if desk.manner.faults.repeated_cursor { after.map(str::to_owned).or(last) } else { last.filter(|_| more) };
         Ok(json_answer(&Listed { sessions: page, next }))
     })
 }

@@ -105,7 +105,9 @@ impl Player {
             return;
         }
         match (thinking, &self.draft) {
-            (true, draft) => self.frame("thinking", &json!({"thinking": draft.thinking.as_deref().unwrap_or_default()})),
+            (true, draft) => {
+                self.frame("thinking", &json!({"thinking": draft.thinking.as_deref().unwrap_or_default()}))
+            }
             (false, draft) => self.frame("text", &json!({"text": draft.text.as_deref().unwrap_or_default()})),
         }
     }

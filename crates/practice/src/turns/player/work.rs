@@ -1,9 +1,6 @@
 //! How work begins and ends: a turn of v3, from its request to its stop reason; and in v4 whatever lies in the inbox.
 
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -14,8 +11,8 @@ use super::{
 };
 use crate::{
     runs::stream::Item,
-    session::now,
     scenario::Step,
+    session::now,
     turns::{
         Turns, TurnsFold, TurnsManner,
         desk::{Answer, Desk, Held, HeldCall, Letter, Running, Session},
@@ -31,7 +28,10 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::turns) enum Work {
     Message(Content),
-    Answers { held: Held, answers: Vec<(HeldCall, Answer)> },
+    Answers {
+        held: Held,
+        answers: Vec<(HeldCall, Answer)>,
+    },
     /// What the server gets nothing done with: it hangs (§7.7).
     Nothing,
 }
