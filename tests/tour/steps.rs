@@ -227,11 +227,9 @@ impl Tour<'_> {
         self.shows("button", "ask_next").await?;
         self.picture("parallel-batch").await?;
         self.page.decide(&self.say("ask_allow")?).await?;
-        let next = self.words.fill("ask_show_next", &[("count", "2")])?;
-        self.page.find("button", &next).await?;
-        self.picture("first-of-three-allowed").await?;
-        self.page.click_on("button", &next).await?;
-        self.page.until_text("rm -rf build dist").await
+        // What waits next stands above the settled card at once.
+        self.page.until_text("rm -rf build dist").await?;
+        self.picture("first-of-three-allowed").await
     }
 
     async fn denial(&mut self) -> Result<()> {
@@ -242,7 +240,6 @@ impl Tour<'_> {
         self.shows("button", "ask_reason_send").await?;
         self.picture("reason").await?;
         self.page.decide(&self.say("ask_reason_send")?).await?;
-        self.page.click_on("button", &self.words.fill("ask_show_next", &[("count", "1")])?).await?;
         self.page.until_text("git tag -s v4.2.0").await?;
         self.page.decide(&self.say("ask_allow")?).await?;
         self.page.until_text("That is everything for the release branch.").await?;

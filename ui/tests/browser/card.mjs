@@ -135,7 +135,8 @@ export async function cardTests(suite) {
         });
       });
       await page.getByText(/^Answered elsewhere at \d\d:\d\d:\d\d: denied/).waitFor({ timeout: 1000 });
-      assert.equal(await allow(page).count(), 0);
+      const settled = page.locator('[data-request="call-1"]');
+      assert.equal(await settled.getByRole('button', { name: /Allow|Deny/ }).count(), 0);
       await page.mouse.click(place.x + 10, place.y + 10);
       await page.evaluate(() => {
         const world = window.rehearsal;
@@ -143,9 +144,67 @@ export async function cardTests(suite) {
       });
       await page.mouse.click(place.x + 11, place.y + 11);
       assert.equal((await calls(page, 'decide')).length, 0);
-      await page.getByRole('button', { name: /1 more waits/ }).click();
       await page.getByText('git push origin main').waitFor();
       assert.equal((await calls(page, 'decide')).length, 0);
+    },
+  );
+
+  await suite.test(
+    'a request that comes while a settled card lies under the pointer is in sight at once, and nothing moves there',
+    async (open) => {
+      const page = await open('plain-approval', { session: CODING });
+      await rest(page);
+      await press(page, allow(page));
+      await page.getByText(/^Accepted by the server/).waitFor();
+      const settled = page.locator('[data-request="call-1"]');
+      const foot = async () => {
+        const box = await settled.boundingBox();
+        return [box.x, box.y + box.height];
+      };
+      const before = await foot();
+      await page.evaluate(() => {
+        const world = window.rehearsal;
+        const request = {
+          ...world.of(1).requests[0],
+          id: 'call-9',
+          digest: 'digest-9',
+          state: { kind: 'open' },
+        };
+        const text = { ...request.command, text: 'make release', chars: 12 };
+        world.setRequest({
+          ...request,
+          command: text,
+          arguments: { ...text, text: '' },
+          asked_at: Date.now(),
+        });
+      });
+      const fresh = page.locator('[data-request="call-9"]');
+      await fresh.getByRole('button', { name: 'Allow once' }).waitFor();
+      await fresh.getByText('make release').waitFor();
+      await shot(page, 'settled-below-the-next');
+      assert.deepEqual(await foot(), before, 'the settled card moved under the pointer');
+      // The pointer still rests where the first was allowed: as often as it clicks there, nothing is decided.
+      await rest(page);
+      for (let click = 0; click < 3; click += 1) {
+        await page.mouse.down();
+        await page.mouse.up();
+      }
+      assert.equal((await calls(page, 'decide')).length, 1);
+      // The pointer goes to the new card, which stays where it is for as long as it is there.
+      const place = await fresh.boundingBox();
+      await page.mouse.move(place.x + 40, place.y + 12);
+      await page.clock.fastForward(30_000);
+      await rest(page);
+      assert.deepEqual(await fresh.boundingBox(), place);
+      assert.equal(await settled.count(), 1);
+      await page.mouse.move(5, 5);
+      await settled.waitFor({ state: 'detached' });
+      await rest(page);
+      await press(page, fresh.getByRole('button', { name: 'Allow once' }));
+      assert.deepEqual(
+        (await calls(page, 'decide')).map(({ request }) => request),
+        ['call-1', 'call-9'],
+      );
     },
   );
 

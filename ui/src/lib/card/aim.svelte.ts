@@ -22,6 +22,8 @@ import {
 
 /** Where the pointer was last seen, whoever looked: tells a moved pointer from a page that moved under it. */
 let pointerPlace: string | null = null;
+/** From a card's place over the dock to the parts of the session's screen. */
+const AROUND = 2;
 let windowActiveSince = Number.NEGATIVE_INFINITY;
 
 if (typeof window !== 'undefined') {
@@ -66,13 +68,17 @@ export class Aim {
           });
     screen?.observe(card);
 
-    // The card stands between the transcript and the composer: it moves when one of them changes its size.
+    // The card stands among other cards, and they between the transcript and the composer: it moves when one of them
+    // changes its size, or goes.
     const layout =
       typeof ResizeObserver === 'undefined'
         ? null
         : new ResizeObserver(() => (this.guard = moved(this.guard, this.now())));
     layout?.observe(card);
-    for (const sibling of card.parentElement?.children ?? []) layout?.observe(sibling);
+    for (let around = card.parentElement, up = 0; around !== null && up < AROUND; up += 1) {
+      for (const beside of around.parentElement?.children ?? []) layout?.observe(beside);
+      around = around.parentElement;
+    }
 
     window.addEventListener(
       'focus',

@@ -1,6 +1,6 @@
 /**
- * Which request the card area shows. Pure. A card never changes into another one under the pointer: it goes on by
- * itself only when what it shows is settled, it has been readable for a while, and the pointer is elsewhere.
+ * Which request the card area shows. Pure. A card never changes into another one under the pointer: a settled one stays
+ * where it is, readable for a while and for as long as the pointer is there, and what waits next stands above it.
  */
 import type { Request } from '$lib/contract';
 
