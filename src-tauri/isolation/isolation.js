@@ -23,6 +23,7 @@ const known = new Set([
   'read_payload',
   'send_message',
   'set_run_options',
+  'set_session_setup',
   'resume_run',
   'fork_session',
   'compact_session',

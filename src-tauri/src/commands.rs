@@ -51,6 +51,7 @@ command_list![
     sessions::read_payload,
     sessions::send_message,
     beside::set_run_options,
+    beside::set_session_setup,
     beside::resume_run,
     beside::fork_session,
     beside::compact_session,

@@ -11,7 +11,7 @@ use crate::{
     request::{Decision, LedgerRow, Request},
     search::{HistoryPage, HistoryQuery},
     server::{Server, ServerId, ServerOptions},
-    session::{ContextMeter, Mention, NewSessionOptions, RunOptions, SessionId},
+    session::{Compaction, ContextMeter, Mention, NewSessionOptions, RunOptions, SessionId},
     settings::Preferences,
     setup::{SecretSetting, SessionSetup, SessionStart},
 };
@@ -97,12 +97,14 @@ commands! {
     send_message: SendMessage => ();
     /// Sets how this session's next runs are asked for.
     set_run_options: SetRunOptions => ();
+    /// Changes how a session is set up: at once, or with what is sent next, as the server's way is.
+    set_session_setup: SetSessionSetup => ();
     /// Takes up a run that ended early.
     resume_run: SessionRef => ();
     /// Copies a session and opens the copy.
     fork_session: SessionRef => SessionRef;
-    /// Compacts the session's context.
-    compact_session: SessionRef => ();
+    /// Compacts the session's context, and says what that did.
+    compact_session: SessionRef => Compaction;
     /// Lets the model find a title.
     name_session: SessionRef => ();
     /// Asks something beside the transcript; the answer is kept nowhere.
@@ -208,6 +210,10 @@ pub struct ReplaceToken {
     pub token: String,
     /// Keep it in memory only.
     pub session_only: bool,
+    /// The person agreed that using no token any more stops runs of it which cannot be left.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub stop_runs: bool,
 }
 
 impl std::fmt::Debug for ReplaceToken {
@@ -241,6 +247,10 @@ pub struct ReorderServers {
 pub struct SetPractice {
     /// On or off.
     pub on: bool,
+    /// The person agreed that switching it off stops what runs there.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub stop_runs: bool,
 }
 
 /// Arguments of `start_scenario`.
@@ -325,12 +335,15 @@ pub struct SendMessage {
     pub images: Vec<SentImage>,
 }
 
+/// What stands as [`SentImage::media_type`] where the image lies elsewhere: `data` is its https address then.
+pub const LINKED_IMAGE: &str = "text/uri-list";
+
 /// An image that goes with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct SentImage {
-    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`; `text/uri-list` for an image that lies elsewhere.
     pub media_type: String,
-    /// Its bytes, as base64.
+    /// Its bytes, as base64; for an image that lies elsewhere, its https address.
     pub data: String,
 }
 
@@ -430,6 +443,8 @@ pub enum QueuedAction {
     Drop,
     /// Send it when the turn ends (releases a held one).
     Release,
+    /// Decline all that the turn asks, and send it when the turn has ended.
+    DeclineAndSend,
 }
 
 /// Arguments of `rename_session`.

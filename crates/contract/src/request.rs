@@ -3,7 +3,14 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Millis, item::Text, server::ServerId, session::SessionId, setup::OwnToolCall};
+use crate::{
+    Millis,
+    item::Text,
+    scrutiny::{Mark, Risk},
+    server::ServerId,
+    session::SessionId,
+    setup::OwnToolCall,
+};
 
 /// A request's id in its session: the server's id for what must be answered, apart from the tool call's.
 pub type RequestId = String;
@@ -59,6 +66,14 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub own_tool: Option<OwnToolCall>,
+    /// What it can do, as this app judges by itself. `None` for what does nothing (a question).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub risk: Option<Risk>,
+    /// What a reader would not see in the payload that is shown (the command, or else the arguments), in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Mark>>")]
+    pub marks: Vec<Mark>,
 }
 
 /// What is asked.
@@ -104,6 +119,9 @@ pub struct Choice {
     /// Whether a reason is taken with it.
     pub takes_reason: bool,
 }
+
+/// The id of a choice that says of itself that nobody here knows the tool: it needs no result.
+pub const UNKNOWN_TOOL: &str = "unknown_tool";
 
 /// What an "always" covers. The page says each in words, before it is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -183,6 +201,14 @@ pub enum RequestState {
     Elsewhere {
         /// What was answered, where known.
         choice: Option<ChoiceKind>,
+        /// When it was seen.
+        at: Millis,
+    },
+    /// Settled after an answer of ours was on its way whose arrival nothing tells: whether it was ours that settled it
+    /// is not known.
+    Unsure {
+        /// What we had chosen.
+        choice: ChoiceKind,
         /// When it was seen.
         at: Millis,
     },
@@ -297,4 +323,6 @@ pub enum Fate {
     },
     /// It was settled otherwise before ours arrived.
     Superseded,
+    /// It is settled, and the server's word on ours was lost: whether ours arrived in time is not known.
+    Unknown,
 }

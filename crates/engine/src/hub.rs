@@ -14,9 +14,9 @@ use contract::{
     settings::AppFacts,
 };
 use store::Store;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use crate::{Clock, Credentials, Desktop, PreferencesStore, WindowFeed, kept::KeptByServer};
+use crate::{Clock, Credentials, Desktop, PreferencesStore, WindowFeed, credentials::OptionSecrets, kept::KeptByServer};
 
 /// Rows an overview carries at most; all others are found in the history.
 const OVERVIEW_ROWS: usize = 500;
@@ -29,6 +29,8 @@ pub struct Hub {
     pub clock: Arc<dyn Clock>,
     /// The tokens.
     pub credentials: Arc<dyn Credentials>,
+    /// The values of agents' secret options.
+    pub option_secrets: OptionSecrets,
     /// The preferences.
     pub preferences: Arc<dyn PreferencesStore>,
     /// The desktop.
@@ -36,6 +38,7 @@ pub struct Hub {
     lists: Mutex<Lists>,
     feeds: Mutex<HashMap<String, WindowFeed>>,
     streamed_at: Mutex<Option<Instant>>,
+    changed: watch::Sender<()>,
     /// What is kept of each server.
     pub kept: KeptByServer,
 }
@@ -69,12 +72,14 @@ impl Hub {
         Self {
             store,
             clock,
+            option_secrets: OptionSecrets::new(Arc::clone(&credentials)),
             credentials,
             preferences,
             desktop,
             lists: Mutex::new(lists),
             feeds: Mutex::default(),
             streamed_at: Mutex::default(),
+            changed: watch::channel(()).0,
             kept: KeptByServer::default(),
         }
     }
@@ -122,6 +127,17 @@ impl Hub {
         for feed in lock(&self.feeds).values() {
             feed.push_overview(change.clone());
         }
+        self.changed.send_replace(());
+    }
+
+    /// Tells when anything of the lists has changed; several changes may be told as one.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// How many requests wait for the person.
+    pub fn waiting(&self) -> u32 {
+        lock(&self.lists).rows.values().fold(0, |sum, row| sum.saturating_add(row.waiting))
     }
 
     /// Everything the shared screens show.

@@ -60,6 +60,10 @@ impl From<Refusal> for AppError {
             refusal.code,
             ErrorCode::RateLimited | ErrorCode::ServerFailed | ErrorCode::Unreachable | ErrorCode::Busy
         );
+        if refusal.code == ErrorCode::OtherOrigin {
+            // The origin alone: it is what the person is asked about.
+            return Self { code: refusal.code, message: refusal.message, retryable, detail: refusal.detail };
+        }
         let mut detail = format!("HTTP {}", refusal.status);
         if let Some(more) = &refusal.detail {
             detail.push_str(" · ");

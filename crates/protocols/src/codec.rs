@@ -6,6 +6,7 @@ use contract::{
     Millis,
     command::SentImage,
     event::Event,
+    request::{ChoiceKind, RequestId},
     session::RunOptions,
     wire::{Frame, FrameKind, Identity, Origin},
 };
@@ -54,6 +55,11 @@ pub enum Opened {
     Resume {
         /// How it was asked for.
         options: RunOptions,
+    },
+    /// The answers to all that the turn had asked: the same turn goes on.
+    Answers {
+        /// Each request with what was chosen and the reason given. The requests themselves are settled by the app.
+        answers: Vec<(RequestId, ChoiceKind, Option<String>)>,
     },
 }
 

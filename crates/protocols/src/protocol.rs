@@ -9,7 +9,7 @@ use contract::{
     error::ErrorCode,
     request::{Answer, ChoiceKind, RequestKind},
     server::{Capabilities, ServerFacts, ServerOptions},
-    session::{ContextMeter, Goal, Mention, NewSessionOptions, RunOptions, SessionState, Usage},
+    session::{Compaction, ContextMeter, Goal, Mention, NewSessionOptions, RunOptions, SessionState, Usage},
     setup::{ImportedMessage, SecretSetting, SessionSetup},
     wire::Cursor,
 };
@@ -169,6 +169,13 @@ pub trait Protocol: Send + Sync {
         Vec::new()
     }
 
+    /// How full the session's context is, as a frame like those of [`Protocol::checks`]: asked with them after a turn of
+    /// ours has ended. `None` where nothing but events tells it.
+    fn measure(&self, session: &str) -> Option<Ask<Checked>> {
+        let _ = session;
+        None
+    }
+
     /// The whole history in one answer, where it comes so: its raw body, for the codec
     /// ([`contract::wire::Origin::History`]). [`Protocol::history`] is `None` then.
     fn whole_history(&self, session: &str) -> Option<Ask<String>> {
@@ -185,6 +192,13 @@ pub trait Protocol: Send + Sync {
     /// Nothing but the history tells whether a turn that nobody listens to goes on: it is read again and again, with
     /// growing pauses, until the codec says that nothing runs.
     fn history_tells_the_end(&self) -> bool {
+        false
+    }
+
+    /// A turn's stream may end, cleanly, before its last word: no drop then. The codec is given a frame called `closed`
+    /// with no data ([`contract::wire::Origin::Answer`]): where requests stand open it waits for them, else the history
+    /// tells how the turn ended.
+    fn may_end_unsaid(&self) -> bool {
         false
     }
 
@@ -402,6 +416,8 @@ pub enum Act {
 pub enum Acted {
     /// Done; nothing to tell.
     Done,
+    /// What compacting did; how full the context is before and after is asked by itself.
+    Compacted(Compaction),
     /// The id of the copy.
     Forked {
         /// The server's id.

@@ -7,6 +7,7 @@ mod address;
 mod error;
 mod layer;
 mod redirect;
+mod whole;
 
 use std::{
     fmt,
@@ -158,6 +159,32 @@ impl Client {
             return Err(OpenError::NotAStream { status: head.status, content_type, start });
         }
         Ok(body)
+    }
+
+    /// The same, where the answer may also come whole, as JSON: then the stream is one event with this name and that
+    /// body.
+    ///
+    /// # Errors
+    /// [`OpenError`]: no connection, a status that is no success (or 204), or an answer that is neither.
+    pub async fn open_or_whole(
+        &self,
+        request: http::Request<Bytes>,
+        name: &'static str,
+    ) -> Result<ByteStream, OpenError> {
+        let (head, body) = taken_apart(self.exchange(request).await?);
+        if !head.status.is_success() || head.status == StatusCode::NO_CONTENT {
+            let start = start(body, REFUSAL_KEPT).await;
+            return Err(OpenError::Refused(Box::new(http::Response::from_parts(head, start))));
+        }
+        if is_event_stream(&head.headers) {
+            return Ok(body);
+        }
+        if whole::is_json(content_type(&head.headers)) {
+            return Ok(whole::as_event(body, name));
+        }
+        let content_type = content_type(&head.headers).map(ToOwned::to_owned);
+        let start = start(body, NOT_A_STREAM_KEPT).await;
+        Err(OpenError::NotAStream { status: head.status, content_type, start })
     }
 
     /// Sends a request, follows redirects within the origin, and gives back the answer's head.

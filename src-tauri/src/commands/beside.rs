@@ -1,9 +1,9 @@
 //! Runs and sessions beside their transcript: options, taking up again, copies, questions aside, exports.
 
 use contract::{
-    command::{AsideAnswer, AskAside, CompleteMention, ExportedFile, SessionRef, SetRunOptions},
+    command::{AsideAnswer, AskAside, CompleteMention, ExportedFile, SessionRef, SetRunOptions, SetSessionSetup},
     error::{AppError, ErrorCode},
-    session::{ContextMeter, Mention},
+    session::{Compaction, ContextMeter, Mention},
 };
 use tauri::{AppHandle, Manager, Runtime, State};
 
@@ -13,6 +13,12 @@ use crate::shell::Shell;
 #[tauri::command]
 pub async fn set_run_options(shell: State<'_, Shell>, args: SetRunOptions) -> Result<(), AppError> {
     shell.engine().await?.set_run_options(args).await
+}
+
+/// Changes how a session is set up.
+#[tauri::command]
+pub async fn set_session_setup(shell: State<'_, Shell>, args: SetSessionSetup) -> Result<(), AppError> {
+    shell.engine().await?.set_session_setup(args).await
 }
 
 /// Takes up a run that ended early.
@@ -29,7 +35,7 @@ pub async fn fork_session(shell: State<'_, Shell>, args: SessionRef) -> Result<S
 
 /// Compacts the session's context.
 #[tauri::command]
-pub async fn compact_session(shell: State<'_, Shell>, args: SessionRef) -> Result<(), AppError> {
+pub async fn compact_session(shell: State<'_, Shell>, args: SessionRef) -> Result<Compaction, AppError> {
     shell.engine().await?.compact_session(args).await
 }
 

@@ -2,6 +2,7 @@
 
 mod keyring;
 mod memory;
+mod options;
 mod secret;
 
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use contract::{
     settings::KeyringState,
 };
 
-pub use self::{keyring::KeyringCredentials, memory::MemoryCredentials, secret::Secret};
+pub use self::{keyring::KeyringCredentials, memory::MemoryCredentials, options::OptionSecrets, secret::Secret};
 
 /// Keeps one token per server.
 #[async_trait]

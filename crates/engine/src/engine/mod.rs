@@ -7,6 +7,7 @@ mod practice;
 mod requests;
 mod servers;
 mod sessions;
+mod setup;
 mod tasks;
 
 use std::{

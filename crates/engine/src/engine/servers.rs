@@ -17,7 +17,6 @@ use crate::{
     Secret, ids,
     server::{
         address::{is_plain_and_remote, name_of, read_address, written},
-        facts,
         floor::is_busy,
         link::ServerLink,
         poll::Poll,
@@ -371,17 +370,25 @@ impl Engine {
         self.save_and_connect(stored, token).await
     }
 
-    /// Replaces a server's token.
+    /// Replaces a server's token. Another one leaves its runs alone; none at all leaves them, too.
     ///
     /// # Errors
-    /// When the keyring refuses it; the old one stays then.
+    /// When the keyring refuses it, or `StopsRuns` without the person's yes to that; the old one stays then.
     pub async fn replace_token(&self, replace: ReplaceToken) -> Result<Server, AppError> {
         let mut stored = self.stored(&replace.server).await?;
         if stored.practice {
             return Err(AppError::new(ErrorCode::Unsupported, "The practice server is set up by the app itself."));
         }
         let token = Secret::pasted(&replace.token);
+        let logs_out = token.is_none() && stored.token != TokenState::None;
+        if logs_out {
+            self.agree_to_stop_runs(&stored.id, replace.stop_runs)?;
+        }
         stored.token = self.keep_token(&stored.id, token.as_ref(), replace.session_only).await?;
+        if logs_out && replace.stop_runs {
+            // What cannot be answered any more goes on nowhere: its streams are let go.
+            self.disconnect(&stored.id, ServerState::Checking).await;
+        }
         self.save_and_connect(stored, token).await
     }
 
@@ -409,13 +416,7 @@ impl Engine {
     /// What stops runs that cannot be left is done only when the person agreed.
     fn agree_to_stop_runs(&self, server: &ServerId, agreed: bool) -> Result<(), AppError> {
         let runs = self.live_sessions_of(server);
-        if agreed || runs.harmless {
-            return Ok(());
-        }
-        Err(AppError::new(
-            ErrorCode::StopsRuns,
-            format!("This stops {} that cannot be left. Nothing was changed.", counted(runs.count)),
-        ))
+        if agreed || runs.harmless { Ok(()) } else { Err(stops(runs.count)) }
     }
 
     /// Puts the servers in this order.
@@ -441,6 +442,10 @@ impl Engine {
         if !stored.practice {
             self.forget_token(&stored.id).await;
         }
+        let sets_up = self.protocol_of(&stored).is_ok_and(|protocol| protocol.capabilities().setup);
+        if sets_up && let Err(error) = self.hub().option_secrets.forget(&stored.id).await {
+            tracing::warn!(server_id = stored.id.0, %error, "secrets could not be removed from the keyring");
+        }
         self.hub().store.remove_server(stored.id.clone(), self.hub().now()).await?;
         self.hub().change_servers(|servers| servers.retain(|server| server.id != stored.id));
         for session in self.hub().store.sessions(Some(stored.id.clone())).await? {
@@ -462,13 +467,19 @@ impl Engine {
         link.look.notify_one();
         let engine = self.clone();
         tokio::spawn(async move {
-            if let Err(failed) = facts::read(&link, engine.hub()).await {
+            if let Err(failed) = engine.read_facts(&link).await {
                 // The list's own reading shows what is wrong with the server.
                 tracing::info!(server_id = link.id.0, code = ?failed.error.code, "the server's facts could not be read");
             }
         });
         Ok(())
     }
+}
+
+/// What was asked for stops so many runs.
+pub(super) fn stops(runs: u32) -> AppError {
+    let words = format!("This stops {} that cannot be left. Nothing was changed.", counted(runs));
+    AppError::new(ErrorCode::StopsRuns, words)
 }
 
 fn counted(runs: u32) -> String {

@@ -2,8 +2,8 @@
 
 use contract::{
     command::{
-        CreateEnvironment, CreateSession, DefineOutcome, QueuedAction, QueuedMessageAction, ReadItems, ReadPayload,
-        RenameSession, SendMessage, ServerRef, SessionRef,
+        CreateEnvironment, CreateSession, DefineOutcome, LINKED_IMAGE, QueuedAction, QueuedMessageAction, ReadItems,
+        ReadPayload, RenameSession, SendMessage, SentImage, ServerRef, SessionRef,
     },
     error::{AppError, ErrorCode},
     patch::{ItemPage, PayloadChunk, Snapshot},
@@ -36,6 +36,7 @@ impl Engine {
             options.agents.extend(part.agents);
             options.environments.extend(part.environments);
         }
+        self.mark_kept(&which.server, &mut options).await;
         Ok(options)
     }
 
@@ -59,7 +60,7 @@ impl Engine {
     /// The server's refusal.
     pub async fn create_session(&self, create: CreateSession) -> Result<SessionRef, AppError> {
         let link = self.link_now(&create.server)?;
-        let start = create.start;
+        let start = self.with_secrets(&create.server, create.agent.as_deref(), create.start).await?;
         let new = NewSession {
             agent: create.agent,
             environment: create.environment,
@@ -69,7 +70,11 @@ impl Engine {
             imported: start.imported,
         };
         let ask = link.protocol.create_session(&new, &ids::random()).ok_or_else(unsupported)?;
-        let remote = link.ask_alone(ask).await?;
+        let mut remote = link.ask_alone(ask).await?;
+        if link.protocol.capabilities().titles_here {
+            remote.title = new.title;
+            remote.created_at.get_or_insert_with(|| self.hub().now());
+        }
         let session = self.keep_session(&link, &remote).await?;
         if !create.message.trim().is_empty() {
             self.send_message(SendMessage { session, text: create.message, images: Vec::new() }).await?;
@@ -122,10 +127,12 @@ impl Engine {
     /// # Errors
     /// When nothing can be sent to the session.
     pub async fn send_message(&self, send: SendMessage) -> Result<(), AppError> {
-        crate::images::check(&send.images)?;
         if !send.images.is_empty() {
             let record = self.hub().store.session(send.session).await?.ok_or_else(|| not_found("session"))?.record;
-            if !self.link_now(&record.server)?.protocol.capabilities().images {
+            let capabilities = self.link_now(&record.server)?.protocol.capabilities();
+            crate::images::check(&send.images, capabilities.image_links)?;
+            let is_data = |image: &SentImage| image.media_type != LINKED_IMAGE;
+            if !capabilities.images && send.images.iter().any(is_data) {
                 return Err(AppError::new(ErrorCode::Unsupported, "This server takes no images. Send the text alone."));
             }
         }
@@ -138,7 +145,13 @@ impl Engine {
     /// # Errors
     /// `NotFound` when it is no longer queued.
     pub async fn queued_message(&self, act: QueuedMessageAction) -> Result<(), AppError> {
-        let release = act.action == QueuedAction::Release;
+        let release = match act.action {
+            QueuedAction::Drop => false,
+            QueuedAction::Release => true,
+            QueuedAction::DeclineAndSend => {
+                return self.ask_session(act.session, |reply| Command::DeclineAndSend { act, reply }).await;
+            }
+        };
         self.ask_session(act.session, |reply| Command::Queued { id: act.id, release, reply }).await
     }
 
@@ -201,7 +214,9 @@ impl Engine {
         if title.is_empty() {
             return Err(AppError::new(ErrorCode::InvalidInput, "Give the session a title."));
         }
-        self.at_server(rename.session, |protocol, remote| protocol.rename_session(remote, &title)).await?;
+        if !self.titles_here(rename.session).await? {
+            self.at_server(rename.session, |protocol, remote| protocol.rename_session(remote, &title)).await?;
+        }
         self.tell_session(rename.session, Command::Facts { title: Some(title), archived: false, deleted: false }).await
     }
 

@@ -74,6 +74,14 @@ pub struct AskError {
     pub layer: Option<ProbeLayer>,
 }
 
+impl AskError {
+    /// The failure of what had to be settled first: what was to follow never left.
+    #[must_use]
+    pub fn nothing_left(self) -> Self {
+        Self { uncertain: false, ..self }
+    }
+}
+
 impl From<AskError> for AppError {
     fn from(failed: AskError) -> Self {
         failed.error
@@ -133,10 +141,18 @@ impl ServerLink {
     /// # Errors
     /// The server's refusal, or what kept its answer from us.
     pub async fn ask<T>(&self, ask: Ask<T>) -> Result<T, AskError> {
+        self.ask_shared(&ask).await
+    }
+
+    /// As [`ServerLink::ask`], for a request that is shared.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) async fn ask_shared<T>(&self, ask: &Ask<T>) -> Result<T, AskError> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let failed = match self.once(&ask).await {
+            let failed = match self.once(ask).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };

@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    facts,
     floor::is_busy,
     link::{AskError, ServerLink},
 };
@@ -85,7 +84,7 @@ impl Poll {
 
     /// What the server says of itself: shown beside everything else, so that a failure is no news of the list.
     async fn facts(&self) {
-        let read = facts::read(&self.link, self.engine.hub());
+        let read = self.engine.read_facts(&self.link);
         tokio::select! {
             () = self.cancel.cancelled() => {}
             read = read => if let Err(failed) = read {
@@ -224,7 +223,8 @@ pub fn merged(known: Option<&SessionRecord>, remote: &RemoteSession, link: &Serv
     record.updated_at = remote.updated_at.or(record.updated_at);
     record.archived |= remote.archived;
     // A list says "idle" of a session that waits for an answer: what its events said stands.
-    if !(remote.state == SessionState::Idle && record.state == SessionState::Waiting) {
+    let says_less = remote.state == SessionState::Idle && record.state == SessionState::Waiting;
+    if !says_less && remote.state != SessionState::Unknown {
         record.state = remote.state.clone();
     }
     if remote.state == SessionState::Ended {

@@ -63,7 +63,10 @@ impl SessionTask {
             self.post_message(message);
             return Ok(());
         }
-        let (outgoing, id) = (self.outgoing(&message), message.id.clone());
+        let (mut outgoing, id) = (self.outgoing(&message), message.id.clone());
+        if let Outgoing::Message { setup, .. } = &mut outgoing {
+            *setup = self.setup_to_send(Vec::new()).await;
+        }
         if self.open_turn(&outgoing, Began::Message(Box::new(message))).is_err() {
             self.hold_back(&id).await?;
             self.say_refused(&unsupported());

@@ -34,6 +34,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause after looks that failed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// So many readings of the history that say nothing of what was lost on its way give it up: half a minute and more.
+const LOOKS_FOR_LOST: u32 = 5;
+
 /// The name of the frame that a whole history becomes.
 const HISTORY: &str = "history";
 
@@ -53,12 +56,16 @@ pub(super) struct Beside {
     /// The whole history was read at least once since this record began.
     read_once: bool,
     failures: u32,
+    /// Readings of the history, one after the other, while nothing else tells whether a turn goes on.
+    readings: u32,
     last: HashMap<String, String>,
     /// Requests that were looked at since they appeared.
     pub(super) seen: HashSet<String>,
     /// Requests whose deadline was looked at.
     pub(super) expired: HashSet<String>,
     pub(super) own_turn_over: Option<Millis>,
+    /// A turn of ours has ended: the next look also reads how full the context is.
+    measure: bool,
     /// When the next look is due.
     pub at: Option<Instant>,
 }
@@ -93,6 +100,7 @@ impl Beside {
 
     /// The same, for a turn of ours whose end is not known.
     pub(super) fn owe_for_turn(&mut self) {
+        self.readings = 0;
         self.owed = true;
         self.for_turn = true;
     }
@@ -130,11 +138,18 @@ impl Beside {
     pub(super) fn turn_over(&mut self, now: Millis) {
         self.forget_checks();
         self.own_turn_over = Some(now);
+        self.measure = true;
     }
 
     /// Whether the history was ever read: before that, nobody can tell a message that is there from one that is not.
     pub(super) fn has_read(&self) -> bool {
         self.read_once
+    }
+
+    fn next_reading(&mut self) -> Duration {
+        let pause = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(self.readings)).min(LONGEST_PAUSE);
+        self.readings = self.readings.saturating_add(1);
+        pause
     }
 
     fn next_pause(&mut self) -> Duration {
@@ -159,6 +174,20 @@ impl SessionTask {
         self.link.as_ref().is_some_and(|link| link.protocol.whole_history(&self.record.remote_id).is_some())
     }
 
+    /// Whether nothing but the history tells of a turn that nobody listens to.
+    pub(super) fn history_tells(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.protocol.history_tells_the_end())
+    }
+
+    /// Whether the history is to be read until it says what became of a turn, or of something lost on its way.
+    fn reads_on(&self) -> bool {
+        self.history_tells()
+            && self.fold.reducer.closed.is_none()
+            && (is_busy(&self.fold.reducer.state) && !self.waits_here()
+                || self.has_lost_answers()
+                || !self.uncertain.is_empty())
+    }
+
     /// Looks at the session beside its stream, or once more after the look that goes on.
     pub(super) fn look(&mut self) {
         let Some(link) = self.link.clone().filter(|_| self.has_turn_streams()) else { return };
@@ -176,6 +205,7 @@ impl SessionTask {
             || !self.outbox.is_empty();
         let going = if ours { Going::There } else { Going::OnlyIfThere };
         let (news, remote) = (self.news.clone(), self.record.remote_id.clone());
+        let measure = std::mem::take(&mut self.beside.measure).then(|| link.protocol.measure(&remote)).flatten();
         tokio::spawn(async move {
             let looked = async {
                 let Some(floor) = link.stand(&remote, going).await? else { return Ok(Look::Checks(None)) };
@@ -192,6 +222,10 @@ impl SessionTask {
                             break;
                         }
                     }
+                }
+                if let Some(ask) = measure.filter(|_| failed.is_none()) {
+                    // A meter that cannot be read is no reason to drop anything else.
+                    checks.extend(link.once(&ask).await.ok());
                 }
                 floor.leave().await;
                 match failed {
@@ -281,7 +315,12 @@ impl SessionTask {
         if self.stream.is_open() {
             return self.resolve_checks(generation).await;
         }
-        if is_busy(&self.fold.reducer.state) {
+        if self.reads_on() {
+            self.resolve_checks(generation).await?;
+            self.read_whole_history();
+            return Ok(());
+        }
+        if is_busy(&self.fold.reducer.state) && !self.waits_here() {
             // Another client's run: its end is seen here, and then what it did is read.
             self.beside.owed = true;
             self.beside.at = Some(Instant::now() + FOLLOW_EVERY);
@@ -304,7 +343,16 @@ impl SessionTask {
         self.record.synced_updated_at = self.record.updated_at.or(Some(0));
         self.history.beside_done();
         self.resolve_checks(generation).await?;
-        self.judge_lost(generation).await?;
+        let given_up = !self.history_tells() || self.beside.readings >= LOOKS_FOR_LOST;
+        self.judge_answers(given_up).await?;
+        if given_up || !self.reads_on() {
+            self.judge_lost(generation).await?;
+        }
+        if self.reads_on() {
+            self.beside.owed = true;
+            self.beside.for_turn = true;
+            self.beside.at = Some(Instant::now() + self.beside.next_reading());
+        }
         self.flush_outbox().await
     }
 

@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use contract::{
     error::{AppError, ErrorCode},
     item::{Item, ItemBody, Notice, NoticeCode, NoticeLevel},
-    request::{ChoiceKind, DecidedBy, Decision, Fate, Request, RequestKind, RequestState},
+    request::{Choice, ChoiceKind, DecidedBy, Decision, Fate, Request, RequestKind, RequestState, Scope, UNKNOWN_TOOL},
     session::StopState,
+    setup::OwnToolCall,
 };
-use protocols::{Outgoing, Repeat, Sent};
+use protocols::{GroupAnswer, Outgoing, Repeat, Sent};
 use serde::{Deserialize, Serialize};
 use store::{NewDecision, PendingDecision, StoreError};
 use tokio::time::{Duration, Instant};
 
 use super::{
+    group::Together,
     handle::Reply,
     reduce::requests::Ours,
     task::{News, SessionTask, answer},
@@ -29,21 +31,62 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Everything needed to send a decision again after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
-    kind: RequestKind,
-    choice: ChoiceKind,
-    decision: Decision,
+pub(super) struct Kept {
+    pub kind: RequestKind,
+    pub choice: ChoiceKind,
+    pub decision: Decision,
+    /// It leaves with the answers to the rest of this group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The tool that was allowed for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<String>,
+    /// What is done here before it leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_tool: Option<OwnToolCall>,
 }
 
 impl Kept {
-    fn outgoing(&self) -> Outgoing {
-        Outgoing::Decision {
+    fn new(request: &Request, choice: &Choice, decision: Decision, together: bool) -> Self {
+        let trust = match (&choice.kind, &choice.scope) {
+            (ChoiceKind::AllowAlways, Some(Scope::ToolInSession { tool })) => Some(tool.clone()),
+            _ => None,
+        };
+        Self {
+            kind: request.kind,
+            choice: choice.kind,
+            decision,
+            group: request.group.clone().filter(|_| together),
+            trust,
+            own_tool: request.own_tool.clone(),
+        }
+    }
+
+    /// As the answer of a group.
+    pub(super) fn answer(&self) -> GroupAnswer {
+        GroupAnswer {
             request: self.decision.request.clone(),
             kind: self.kind,
             choice: self.choice,
             reason: self.decision.reason.clone().filter(|reason| !reason.trim().is_empty()),
             answers: self.decision.answers.clone(),
             result: self.decision.result.clone(),
+        }
+    }
+
+    fn outgoing(&self) -> Outgoing {
+        let GroupAnswer { request, kind, choice, reason, answers, result } = self.answer();
+        Outgoing::Decision { request, kind, choice, reason, answers, result }
+    }
+
+    /// Whether the server can be told this.
+    fn can_be_said(&self, link: &ServerLink, remote: &str) -> bool {
+        match self.group {
+            Some(_) => {
+                let alone = Outgoing::Answers { answers: vec![self.answer()], setup: None };
+                link.protocol.open_turn(remote, &alone).is_some()
+            }
+            None => link.protocol.send(remote, &self.outgoing(), "").is_some(),
         }
     }
 }
@@ -53,12 +96,12 @@ impl Kept {
 pub(super) struct InFlight {
     number: i64,
     key: String,
-    kept: Option<Kept>,
+    pub kept: Option<Kept>,
     choice: ChoiceKind,
-    at: i64,
-    attempt: u32,
+    pub at: i64,
+    pub attempt: u32,
     /// A request is under way.
-    posting: bool,
+    pub posting: bool,
     /// There is another link, or another token, since it left.
     outdated: bool,
     /// An answer was lost: the server may have it since then.
@@ -67,6 +110,10 @@ pub(super) struct InFlight {
     check: Option<Check>,
     /// What was decided on is not what stands there now.
     changed: bool,
+    /// What was decided is being done here: it leaves when that is over.
+    pub carrying: bool,
+    /// Where it stands with the others of its group, where it leaves with them.
+    pub together: Option<Together>,
     /// When it is tried again.
     pub retry_at: Option<Instant>,
 }
@@ -74,23 +121,27 @@ pub(super) struct InFlight {
 impl InFlight {
     /// As a crash left it: whether it arrived is not known.
     pub(super) fn after_crash(left: PendingDecision) -> Self {
+        let kept: Option<Kept> = serde_json::from_str(&left.outgoing).ok();
+        let together = kept.as_ref().and_then(|kept| kept.group.as_ref()).map(|_| Together::Gathered);
         Self {
             number: left.number,
             key: left.key,
-            kept: serde_json::from_str(&left.outgoing).ok(),
+            kept,
             choice: left.choice,
             at: left.at,
             attempt: 0,
             posting: false,
             outdated: false,
             may_be_there: true,
-            check: Some(Check { refusal: None, since: 0 }),
+            check: together.is_none().then_some(Check { refusal: None, since: 0 }),
             changed: false,
+            carrying: false,
+            together,
             retry_at: None,
         }
     }
 
-    fn ours(&self, fate: Fate, at: i64) -> Ours {
+    pub(super) fn ours(&self, fate: Fate, at: i64) -> Ours {
         let digest = self.kept.as_ref().map(|kept| kept.decision.digest.clone()).unwrap_or_default();
         Ours { choice: self.choice, fate, at, digest }
     }
@@ -127,7 +178,7 @@ impl SessionTask {
             }
         };
         let (request, choice) = checked;
-        match self.write_decision(&request, choice, decision, DecidedBy::You).await {
+        match self.write_decision(&request, &choice, decision, DecidedBy::You).await {
             Ok(shown) => answer(reply, Ok(shown)),
             Err(StoreError::AlreadyDecided { .. }) => answer(reply, Err(settled_already())),
             // Not written down: not sent.
@@ -140,11 +191,15 @@ impl SessionTask {
     pub(super) async fn write_decision(
         &mut self,
         request: &Request,
-        choice: ChoiceKind,
+        choice: &Choice,
         decision: Decision,
         by: DecidedBy,
     ) -> Result<Request, StoreError> {
-        let kept = Kept { kind: request.kind, choice, decision };
+        let mut kept = Kept::new(request, choice, decision, self.answers_together());
+        kept.decision.result = self.own_result(&kept).or(kept.decision.result.take());
+        let carries = kept.own_tool.is_some() && kept.decision.result.is_none();
+        let together = kept.group.is_some().then_some(Together::Gathered);
+        let choice = choice.kind;
         let at = self.now();
         let key = ids::random();
         let new = NewDecision {
@@ -176,17 +231,24 @@ impl SessionTask {
             may_be_there: false,
             check: None,
             changed: false,
+            carrying: carries,
+            together,
             retry_at: None,
         };
         let ours = flight.ours(Fate::Sending, at);
+        let attempt = u32::from(flight.together.is_none());
         self.in_flight.insert(request.id.clone(), flight);
-        self.fold.reducer.decided(&request.id, ours, 1);
+        self.fold.reducer.decided(&request.id, ours, attempt);
         self.show_decision(number).await?;
+        if carries {
+            self.carry_out(&request.id);
+        }
         self.post_decision(&request.id);
+        self.send_gathered().await?;
         Ok(self.fold.reducer.requests.get(&request.id).unwrap_or(request).clone())
     }
 
-    fn check_decision(&self, decision: &Decision) -> Result<(Request, ChoiceKind), AppError> {
+    fn check_decision(&self, decision: &Decision) -> Result<(Request, Choice), AppError> {
         let request =
             self.fold.reducer.requests.get(&decision.request).ok_or_else(|| {
                 AppError::new(ErrorCode::NotFound, "This request is no longer here. Nothing was sent.")
@@ -204,6 +266,7 @@ impl SessionTask {
             | RequestState::Accepted { .. }
             | RequestState::Expired
             | RequestState::Elsewhere { .. }
+            | RequestState::Unsure { .. }
             | RequestState::Void => return Err(settled_already()),
         }
         if request.digest != decision.digest {
@@ -227,12 +290,17 @@ impl SessionTask {
         }
         let wants_result = request.kind == RequestKind::ClientTool
             && matches!(choice.kind, ChoiceKind::Answer | ChoiceKind::ReportError);
-        if wants_result && decision.result.is_none() {
+        if wants_result && decision.result.is_none() && choice.id != UNKNOWN_TOOL {
             return Err(AppError::new(ErrorCode::InvalidInput, "A result is needed. Nothing was sent."));
         }
-        let kept = Kept { kind: request.kind, choice: choice.kind, decision: decision.clone() };
-        let can_be_said =
-            |link: &ServerLink| link.protocol.send(&self.record.remote_id, &kept.outgoing(), "").is_some();
+        let kept = Kept::new(request, choice, decision.clone(), self.answers_together());
+        if kept.trust.is_some() && self.setup_now().is_none() {
+            return Err(AppError::retryable(
+                ErrorCode::RequestNotReady,
+                "How this session is set up is not known yet, so nothing can be allowed for good. Nothing was sent.",
+            ));
+        }
+        let can_be_said = |link: &ServerLink| kept.can_be_said(link, &self.record.remote_id);
         if !self.link.as_deref().is_some_and(can_be_said) {
             let words = match choice.kind {
                 ChoiceKind::Answer => "The answer is empty. Write something, or choose; nothing was sent.",
@@ -240,11 +308,15 @@ impl SessionTask {
             };
             return Err(AppError::new(ErrorCode::InvalidInput, words));
         }
-        Ok((request.clone(), choice.kind))
+        Ok((request.clone(), choice.clone()))
     }
 
     /// Sends a decision that is written down.
-    fn post_decision(&mut self, request: &str) {
+    pub(super) fn post_decision(&mut self, request: &str) {
+        if self.in_flight.get(request).is_some_and(|flight| flight.carrying || flight.together.is_some()) {
+            // It leaves when what it tells of is done here, or with its group.
+            return;
+        }
         let Some(link) = self.link.clone() else {
             // The next link sends it.
             if let Some(flight) = self.in_flight.get_mut(request) {
@@ -253,6 +325,8 @@ impl SessionTask {
             return;
         };
         let shown = self.fold.reducer.requests.get(request).map(|known| known.digest.clone());
+        let trusts = self.in_flight.get(request).and_then(|flight| flight.kept.as_ref()?.trust.clone());
+        let first = trusts.and_then(|tool| self.trusting(&link, [tool]));
         let Some(flight) = self.in_flight.get_mut(request) else { return };
         let ask = flight
             .kept
@@ -277,7 +351,14 @@ impl SessionTask {
         let news = self.news.clone();
         let (request, remote) = (request.to_owned(), self.record.remote_id.clone());
         tokio::spawn(async move {
-            let result = link.once_at(&remote, &ask).await;
+            let before = match first {
+                Some(first) => link.once_at(&remote, &first).await.map_err(AskError::nothing_left),
+                None => Ok(()),
+            };
+            let result = match before {
+                Ok(()) => link.once_at(&remote, &ask).await,
+                Err(failed) => Err(failed),
+            };
             // The session's task may have ended; the ledger still knows that this is not settled.
             let _ = news.send(News::Delivered { request, result }).await;
         });
@@ -356,6 +437,9 @@ impl SessionTask {
             .map(|(request, _)| request.clone())
             .collect();
         for request in due {
+            if let Some(flight) = self.in_flight.get_mut(&request).filter(|flight| flight.together.is_some()) {
+                flight.retry_at = None;
+            }
             self.post_decision(&request);
         }
     }
@@ -383,6 +467,7 @@ impl SessionTask {
             .keys()
             .filter_map(|request| match &self.fold.reducer.requests.get(request)?.state {
                 RequestState::Accepted { .. } => Some((request.clone(), Fate::Accepted)),
+                RequestState::Unsure { .. } => Some((request.clone(), Fate::Unknown)),
                 RequestState::Elsewhere { .. } | RequestState::Void | RequestState::Expired => {
                     Some((request.clone(), Fate::Superseded))
                 }
@@ -430,7 +515,7 @@ impl SessionTask {
         Ok(())
     }
 
-    async fn settle(&mut self, request: &str, fate: Fate) -> Result<(), StoreError> {
+    pub(super) async fn settle(&mut self, request: &str, fate: Fate) -> Result<(), StoreError> {
         let Some(flight) = self.in_flight.remove(request) else { return Ok(()) };
         let at = self.now();
         self.hub.store.settle_decision(flight.number, fate.clone(), at).await?;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use contract::{
-    command::SentImage,
+    command::{QueuedMessageAction, SentImage},
     error::AppError,
     patch::{ItemPage, PayloadChunk, Snapshot},
     request::{Decision, Request},
     session::{ContextMeter, RunOptions, SessionId},
+    setup::SessionSetup,
 };
 use protocols::{Outgoing, RemoteSession};
 use tokio::sync::{mpsc, oneshot};
@@ -71,6 +72,22 @@ pub enum Command {
         /// Done.
         reply: Reply<()>,
     },
+    /// Declines all that waits, and sends a queued message when the turn has ended.
+    DeclineAndSend {
+        /// The message.
+        act: QueuedMessageAction,
+        /// Done.
+        reply: Reply<()>,
+    },
+    /// Changes how the session is set up.
+    Setup {
+        /// The whole setup.
+        setup: SessionSetup,
+        /// The secret options whose values are new: they are in the keyring.
+        secrets: Vec<String>,
+        /// It is written down, or the server has it.
+        reply: Reply<()>,
+    },
     /// Stops the turn.
     Stop {
         /// The server was asked.
@@ -94,7 +111,11 @@ pub enum Command {
     Context {
         /// The meter.
         context: ContextMeter,
+        /// The answer: the same, with what is known beside it.
+        reply: Reply<ContextMeter>,
     },
+    /// What the server says of itself has changed in what a header shows.
+    ServerFacts,
     /// Sends a goal.
     Outcome {
         /// The goal.

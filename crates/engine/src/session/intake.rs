@@ -3,7 +3,7 @@
 use contract::{
     Millis,
     request::{ChoiceKind, DecidedBy, Fate, RequestKind},
-    session::StopReason,
+    session::{StopReason, StopState},
     wire::{Cursor, Frame, FrameKind, LoggedFrame, Origin},
 };
 use protocols::{Parsed, SessionCodec};
@@ -139,6 +139,23 @@ impl SessionTask {
         self.commit(prepared).await.map(|_| ())
     }
 
+    /// Writes down something of our own that began at this time, and shows it.
+    pub(super) async fn take_local_of(&mut self, record: &LocalRecord, at: Millis) -> Result<(), StoreError> {
+        let frame = record.frame(self.position, at);
+        self.position += 1;
+        let prepared = Prepared { logged: vec![frame], parsed: vec![None], cursor: CursorMove::Keep, terminal: false };
+        self.commit(prepared).await.map(|_| ())
+    }
+
+    /// Writes down something of our own that shows nothing; the next reading of the log finds it.
+    pub(super) async fn note(&mut self, record: &LocalRecord) -> Result<(), StoreError> {
+        let frame = record.frame(self.position, self.now());
+        self.position += 1;
+        let appended = self.hub.store.append(self.id, vec![frame], CursorMove::Keep).await?;
+        self.log_seq = self.log_seq.max(appended.log_seq);
+        Ok(())
+    }
+
     /// The server's echoes of what we sent. The stream will bring the same ids.
     pub(super) async fn take_echoes(&mut self, echoes: Vec<String>) -> Result<(), StoreError> {
         if echoes.is_empty() {
@@ -231,7 +248,9 @@ impl SessionTask {
             link.look.notify_one();
         }
         if let Some(stop) = turn_ended {
-            self.hold_queue_unless(stop == StopReason::EndTurn).await?;
+            // What was written after a turn was let go waits for its end, whatever that is.
+            let let_go = matches!(self.fold.reducer.stop, StopState::LetGo { .. });
+            self.hold_queue_unless(let_go || stop == StopReason::EndTurn).await?;
         }
         if ended {
             self.record.ended = self.fold.reducer.closed;

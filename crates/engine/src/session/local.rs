@@ -6,7 +6,9 @@ use contract::{
     connection::ConnectionCause,
     event::{Event, EventBody},
     item::{Marker, Notice, NoticeCode, NoticeLevel, Text},
+    request::ChoiceKind,
     session::RunOptions,
+    setup::SessionSetup,
     wire::{Frame, FrameKind, LoggedFrame, Origin},
 };
 use protocols::{Opened, Seen, SessionCodec};
@@ -57,12 +59,66 @@ pub enum LocalRecord {
         images: Vec<SentImage>,
         /// How the run was asked for.
         options: RunOptions,
+        /// The changed setup that went with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setup: Option<SessionSetup>,
     },
+    /// The answers to these requests leave, all in one request.
+    AnswersLeft {
+        /// The requests.
+        requests: Vec<String>,
+    },
+    /// They never reached the server.
+    AnswersBack {
+        /// The requests.
+        requests: Vec<String>,
+    },
+    /// The server has them, and the turn goes on: its stream is the answer to them.
+    AnswersOpened {
+        /// What was answered.
+        answers: Vec<Answered>,
+        /// The changed setup that went with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setup: Option<SessionSetup>,
+    },
+    /// Something that the person allowed was carried out here.
+    CarriedOut {
+        /// The request.
+        request: String,
+        /// The digest of what was shown.
+        digest: String,
+        /// What came of it, as the agent is told.
+        result: String,
+    },
+    /// The setup was changed here: it goes with what is sent next.
+    SetupChosen {
+        /// The whole setup.
+        setup: SessionSetup,
+        /// The secret options whose values go with it.
+        secrets: Vec<String>,
+    },
+    /// We no longer listen to a turn that its server cannot stop: it goes on there.
+    LetGo,
+    /// This app is closing, and the turn whose stream it holds breaks off with it.
+    AppClosed,
     /// The server waited for ids that no event explained: each got a fallback card.
     FallbackCards {
         /// The ids.
         requests: Vec<String>,
     },
+}
+
+/// One answer that the server has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The request.
+    pub request: String,
+    /// What was chosen.
+    pub choice: ChoiceKind,
+    /// The reason given.
+    pub reason: Option<String>,
+    /// The result that was given, for a tool that ran here.
+    pub result: Option<String>,
 }
 
 impl LocalRecord {
@@ -95,8 +151,20 @@ impl LocalRecord {
                 codec.connection_lost(out);
                 return;
             }
-            Self::StopRequested { .. } | Self::StopRefused | Self::StopConfirmed => return,
-            Self::TurnOpened { message, text, images, options } => {
+            Self::StopRequested { .. }
+            | Self::StopRefused
+            | Self::StopConfirmed
+            | Self::AnswersLeft { .. }
+            | Self::AnswersBack { .. }
+            | Self::CarriedOut { .. }
+            | Self::SetupChosen { .. }
+            | Self::LetGo => return,
+            Self::AnswersOpened { answers, .. } => {
+                let told = |answered: &Answered| (answered.request.clone(), answered.choice, answered.reason.clone());
+                codec.turn_opened(&Opened::Answers { answers: answers.iter().map(told).collect() }, seen, out);
+                return;
+            }
+            Self::TurnOpened { message, text, images, options, .. } => {
                 let (text, images, options) = (text.clone(), images.clone(), options.clone());
                 let opened = match message.clone() {
                     Some(id) => Opened::Message { id, text, images, options },
@@ -108,6 +176,10 @@ impl LocalRecord {
             Self::FallbackCards { requests } => {
                 out.push(notice(position, requests));
                 return;
+            }
+            Self::AppClosed => {
+                codec.connection_lost(out);
+                Marker::AppClosed { at: seen.received_at }
             }
             Self::Resumed { away_ms, after, recovered } => {
                 Marker::Resumed { away_ms: *away_ms, after: after.clone(), recovered: *recovered }

@@ -97,6 +97,7 @@ impl SessionTask {
                 text: message.body.clone(),
                 at: message.at,
                 held: message.state == OutboxState::Held,
+                images: u32::try_from(message.images.len()).unwrap_or(u32::MAX),
             })
             .collect()
     }
@@ -165,6 +166,7 @@ impl SessionTask {
     /// Sends the next queued message when the server can take it.
     pub(super) async fn flush_outbox(&mut self) -> Result<(), StoreError> {
         let Some(link) = self.link.clone() else { return Ok(()) };
+        self.send_gathered().await?;
         if self.fold.reducer.closed.is_some()
             || self.is_sending()
             || matches!(self.fold.reducer.stop, StopState::Requested { .. })
@@ -311,6 +313,9 @@ impl SessionTask {
 
     /// Asks the server to stop the turn.
     pub(super) async fn stop(&mut self, reply: Reply<()>) -> Result<(), StoreError> {
+        if self.link.as_ref().is_some_and(|link| link.protocol.capabilities().stop_lets_go) {
+            return self.let_go(reply).await;
+        }
         let ask = self.link.clone().and_then(|link| {
             link.protocol.send(&self.record.remote_id, &Outgoing::Stop, &ids::random()).map(|ask| (link, ask))
         });

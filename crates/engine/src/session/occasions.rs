@@ -77,6 +77,10 @@ impl SessionTask {
             return;
         }
         let watched = !self.watchers.is_empty();
+        if remote.state == SessionState::Unknown {
+            // The list does not say what runs.
+            return;
+        }
         let runs = is_busy(&remote.state);
         let ran = is_busy(&self.fold.reducer.state);
         if runs != ran {

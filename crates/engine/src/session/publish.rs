@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use contract::{
     connection::{ConnectionLogKind, ConnectionLogRow},
-    item::Item,
+    item::{Item, ItemBody, Part, Role},
     patch::SessionChange,
-    session::{ClosedReason, SessionHeader, SessionRow},
+    session::{ClosedReason, ContextMeter, SessionHeader, SessionRow},
 };
 use store::{ItemsSave, StoreError, StoredItem};
 use tokio::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use super::{
     task::{SNAPSHOT_ITEMS, SessionTask},
     unasked::unasked_mark,
 };
+use crate::server::facts;
 
 /// How long changed items may wait before the projections on disk follow.
 const SAVE_AFTER: Duration = Duration::from_millis(1_500);
@@ -49,7 +50,7 @@ impl SessionTask {
             id: self.id,
             server: self.record.server.clone(),
             remote_id: self.record.remote_id.clone(),
-            title: reducer.title.clone(),
+            title: reducer.title.clone().or_else(|| self.title_here()),
             state: reducer.state.clone(),
             waiting: u32::try_from(reducer.requests.open().count()).unwrap_or(u32::MAX),
             waiting_kind: oldest.map(|request| request.kind),
@@ -60,6 +61,29 @@ impl SessionTask {
             live: self.stream.is_open(),
             unasked: unasked_mark(reducer.run.options.as_ref(), Some(&self.run_options), self.now()),
         }
+    }
+
+    /// The title of a session whose server has none, until it is renamed: the first words of its first message.
+    fn title_here(&self) -> Option<String> {
+        if !self.hub.server(&self.record.server)?.capabilities.titles_here {
+            return None;
+        }
+        self.fold.reducer.transcript.iter().find_map(|item| match &item.body {
+            ItemBody::Message(said) if said.role == Role::User => said.parts.iter().find_map(|part| match part {
+                Part::Text(text) => first_words(&text.text),
+                _ => None,
+            }),
+            _ => None,
+        })
+    }
+
+    /// How full the context is: what events leave out of its room is known of the model.
+    pub(super) fn context(&self) -> Option<ContextMeter> {
+        let mut meter = self.fold.reducer.run.context.clone()?;
+        if meter.window.is_none() {
+            meter.window = self.hub.server(&self.record.server).and_then(|server| facts::window(&server.facts));
+        }
+        Some(meter)
     }
 
     /// Everything above the transcript.
@@ -80,14 +104,14 @@ impl SessionTask {
             threads: reducer.threads.clone(),
             resumable: reducer.run.resumable.clone(),
             foreign_run: reducer.run.foreign,
-            context: reducer.run.context.clone(),
+            context: self.context(),
             run_options: self
                 .link
                 .as_ref()
                 .is_some_and(|link| link.protocol.capabilities().run_options)
                 .then(|| self.run_options.clone()),
             running_options: reducer.run.options.clone(),
-            setup: reducer.run.setup.clone(),
+            setup: self.setup_now().cloned(),
             offer: reducer.run.offer.clone(),
             incomplete_history: reducer.run.incomplete_history,
         }
@@ -298,4 +322,16 @@ impl SessionTask {
         self.hub.store.save_items(self.id, save).await?;
         Ok(true)
     }
+}
+
+/// Characters of a title made from a message.
+const TITLE_CHARS: usize = 60;
+
+fn first_words(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut title: String = line.chars().take(TITLE_CHARS).collect();
+    if line.chars().nth(TITLE_CHARS).is_some() {
+        title.push('…');
+    }
+    Some(title)
 }

@@ -2,13 +2,18 @@
 //! waited for, and then the stream is let go (runs-server §8).
 
 use contract::{
+    error::{AppError, ErrorCode},
     request::{ChoiceKind, DecidedBy, Decision, Request},
     session::StopState,
 };
 use store::StoreError;
 use tokio::time::Instant;
 
-use super::{local::LocalRecord, task::SessionTask};
+use super::{
+    handle::Reply,
+    local::LocalRecord,
+    task::{SessionTask, answer},
+};
 use crate::server::floor::is_busy;
 
 impl SessionTask {
@@ -19,6 +24,25 @@ impl SessionTask {
 
     fn stop_is_asked_for(&self) -> bool {
         matches!(self.fold.reducer.stop, StopState::Requested { .. })
+    }
+
+    /// The server cannot be asked to stop: we listen no longer, it goes on, and its history will hold the rest. What is
+    /// sent next waits for that.
+    pub(super) async fn let_go(&mut self, reply: Reply<()>) -> Result<(), StoreError> {
+        if self.waits_here() {
+            let words = "Nothing runs: the agent waits for your answers. Decline what it asks to go on.";
+            answer(reply, Err(AppError::new(ErrorCode::Unsupported, words)));
+            return Ok(());
+        }
+        if self.stream.turn.is_some() {
+            self.take_local(&LocalRecord::LetGo, None).await?;
+            self.hold_queue_unless(false).await?;
+            self.cut_turn().await?;
+            self.beside.owe_for_turn();
+            self.look();
+        }
+        answer(reply, Ok(()));
+        Ok(())
     }
 
     /// The server took the stop: what waits is refused, and the end gets its time.
@@ -41,17 +65,17 @@ impl SessionTask {
         for request in waiting {
             let no =
                 request.choices.iter().find(|choice| matches!(choice.kind, ChoiceKind::Deny | ChoiceKind::Decline));
-            let Some((kind, choice)) = no.map(|choice| (choice.kind, choice.id.clone())) else { continue };
+            let Some(choice) = no.cloned() else { continue };
             let decision = Decision {
                 session: self.id,
                 request: request.id.clone(),
                 digest: request.digest.clone(),
-                choice,
+                choice: choice.id.clone(),
                 reason: None,
                 answers: Vec::new(),
                 result: None,
             };
-            match self.write_decision(&request, kind, decision, DecidedBy::Stop).await {
+            match self.write_decision(&request, &choice, decision, DecidedBy::Stop).await {
                 // Settled meanwhile: that is what was wanted.
                 Err(StoreError::AlreadyDecided { .. }) | Ok(_) => {}
                 Err(error) => return Err(error),

@@ -13,6 +13,7 @@ use contract::{
     item::ItemId,
     patch::{ItemPage, PayloadChunk, Snapshot},
     session::{ClosedReason, RunOptions, SessionId, SessionRow, SessionState},
+    setup::SessionSetup,
     wire::Cursor,
 };
 use store::{OutboxMessage, SessionRecord, StoreError};
@@ -86,6 +87,10 @@ pub(super) enum News {
     Messaged { id: String, result: Result<protocols::Sent, AskError> },
     /// A look's answer.
     Looked { generation: u64, looked: Result<Look, AskError> },
+    /// What the person allowed was carried out here.
+    CarriedOut { request: String, result: String },
+    /// A changed setup's answer.
+    SetUp { setup: SessionSetup, result: Result<(), AskError>, reply: Reply<()> },
     /// A stop's answer.
     Stopped { result: Result<protocols::Sent, AskError>, reply: Reply<()> },
     /// A goal's answer.
@@ -176,6 +181,9 @@ impl SessionTask {
             return lived;
         }
         mailbox.close();
+        if cancel.is_cancelled() {
+            task.leave_turn().await?;
+        }
         task.save().await
     }
 
@@ -271,6 +279,7 @@ impl SessionTask {
         task.fold.reducer.requests.answers_tell = task.has_turn_streams();
         task.lapse_unasked().await?;
         task.replay(true).await?;
+        task.take_up_answers();
         task.drop_arrived().await?;
         if task.has_turn_streams() {
             task.find_open_turn().await?;
@@ -350,6 +359,7 @@ impl SessionTask {
             self.read_history();
         }
         self.retry_deliveries(now);
+        self.send_gathered().await?;
         if self.stop_by.is_some_and(|at| at <= now) {
             self.stop_overdue().await?;
         }
@@ -467,6 +477,8 @@ impl SessionTask {
             Command::Payload { handle, from, limit, reply } => answer(reply, self.payload(&handle, from, limit)),
             Command::Message { text, images, reply } => self.compose(text, images, reply).await?,
             Command::Queued { id, release, reply } => self.queued(&id, release, reply).await?,
+            Command::DeclineAndSend { act, reply } => self.decline_and_send(act, reply).await?,
+            Command::Setup { setup, secrets, reply } => self.set_setup(setup, secrets, reply).await?,
             Command::Stop { reply } => self.stop(reply).await?,
             Command::Resume { reply } => self.resume(reply).await?,
             Command::RunOptions { options, reply } => self.set_run_options(options, reply).await?,
@@ -474,10 +486,12 @@ impl SessionTask {
                 self.beside.owe_history();
                 self.look();
             }
-            Command::Context { context } => {
-                self.fold.reducer.run.context = Some(context);
+            Command::Context { context, reply } => {
+                self.fold.reducer.run.context = Some(context.clone());
                 self.fold.reducer.touch_header();
+                answer(reply, Ok(self.context().unwrap_or(context)));
             }
+            Command::ServerFacts => self.fold.reducer.touch_header(),
             Command::Outcome { outgoing, reply } => self.outcome(&outgoing, reply),
             Command::Decide { decision, reply } => self.decide(decision, reply).await?,
             Command::Waiting { reply } => {
@@ -529,6 +543,8 @@ impl SessionTask {
             News::Delivered { request, result } => self.delivered(&request, result).await?,
             News::Messaged { id, result } => self.messaged(&id, result).await?,
             News::Looked { generation, looked } => self.looked(generation, looked).await?,
+            News::CarriedOut { request, result } => self.carried_out(&request, result).await?,
+            News::SetUp { setup, result, reply } => self.setup_changed(setup, result, reply),
             News::Stopped { result, reply } => self.stopped(result, reply).await?,
             News::Outcome { result, reply } => match result {
                 Ok(sent) => {

@@ -14,15 +14,18 @@ use std::{
 
 use bytes::Bytes;
 use contract::{
+    Millis,
     connection::{ConnectionCause, ConnectionLogKind, ConnectionLogRow, ConnectionState},
     error::{AppError, ErrorCode},
     item::MessageState,
     server::ServerState,
     session::RunOptions,
+    setup::SessionSetup,
+    wire::{Frame, Origin},
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use http::StatusCode;
-use protocols::Outgoing;
+use protocols::{Ask, Outgoing};
 use sse::{
     client::{BodyError, ByteStream, Client, OpenError, Opener, SendError},
     connection::{Limits, Link},
@@ -46,18 +49,27 @@ const QUIET_AFTER: Duration = Duration::from_secs(30);
 /// A server that does not begin its answer keeps the floor for so long: decisions on other sessions wait behind it.
 const HEAD_KEEPS: Duration = Duration::from_secs(10);
 
+/// The frame that tells the codec of a clean end before the last word.
+const CLOSED: &str = "closed";
+
 /// What begins a turn.
 pub(super) enum Began {
     /// A message of the person.
     Message(Box<OutboxMessage>),
     /// A run is taken up again.
     Resume(Reply<()>),
+    /// The answers to these requests.
+    Answers(Vec<String>),
 }
 
 /// The stream of one turn.
 pub(super) struct TurnStream {
-    began: Option<Began>,
+    pub began: Option<Began>,
     options: RunOptions,
+    /// The changed setup that went with it.
+    setup: Option<SessionSetup>,
+    /// When it left.
+    left_at: Millis,
     /// Its terminal frame was read: whatever follows is no drop.
     pub over: bool,
     /// The server said that nothing runs which could be steered.
@@ -72,6 +84,8 @@ type NotOpened = Arc<Mutex<Option<AskError>>>;
 struct TurnOpener {
     link: Arc<ServerLink>,
     remote: String,
+    /// What must be settled before, where anything must.
+    first: Option<Arc<Ask<()>>>,
     not_opened: NotOpened,
 }
 
@@ -81,7 +95,10 @@ impl TurnOpener {
     }
 
     async fn send(&self, client: &Client, request: http::Request<Bytes>) -> Result<ByteStream, OpenError> {
-        let opened = client.open(request, None).await;
+        let opened = match self.link.protocol.whole_answer() {
+            Some(name) => client.open_or_whole(request, name).await,
+            None => client.open(request, None).await,
+        };
         match &opened {
             Ok(_) => {}
             Err(OpenError::Refused(answer)) => self.refused(answer),
@@ -119,9 +136,18 @@ impl Opener for TurnOpener {
         let opener = Self {
             link: Arc::clone(&self.link),
             remote: self.remote.clone(),
+            first: self.first.clone(),
             not_opened: Arc::clone(&self.not_opened),
         };
         async move {
+            if let Some(first) = &opener.first
+                && let Err(failed) = opener.link.ask_shared(first).await
+            {
+                let failed = failed.nothing_left();
+                let told = as_answer(&failed);
+                opener.failed(failed);
+                return Err(told);
+            }
             let floor = match opener.link.stand(&opener.remote, Going::There).await {
                 Ok(floor) => floor,
                 Err(failed) => {
@@ -166,13 +192,30 @@ fn as_answer(failed: &AskError) -> OpenError {
 impl SessionTask {
     /// Sends what begins a turn. Gives it back where this server has no such turns.
     pub(super) fn open_turn(&mut self, outgoing: &Outgoing, began: Began) -> Result<(), Began> {
+        self.open_turn_after(outgoing, began, None)
+    }
+
+    /// The same, once this is settled.
+    pub(super) fn open_turn_after(
+        &mut self,
+        outgoing: &Outgoing,
+        began: Began,
+        first: Option<Ask<()>>,
+    ) -> Result<(), Began> {
         let Some(link) = self.link.clone() else { return Err(began) };
         let Some(request) = link.protocol.open_turn(&self.record.remote_id, outgoing) else { return Err(began) };
         let not_opened = NotOpened::default();
         let opener = TurnOpener {
             link: Arc::clone(&link),
             remote: self.record.remote_id.clone(),
+            first: first.map(Arc::new),
             not_opened: Arc::clone(&not_opened),
+        };
+        let setup = match outgoing {
+            Outgoing::Message { setup, .. } | Outgoing::Answers { setup, .. } => {
+                setup.as_ref().map(|change| change.setup.clone())
+            }
+            Outgoing::Decision { .. } | Outgoing::Resume { .. } | Outgoing::Stop | Outgoing::Outcome { .. } => None,
         };
         let options = match outgoing {
             Outgoing::Message { options, .. } | Outgoing::Resume { options } => options.clone(),
@@ -195,8 +238,19 @@ impl SessionTask {
             limits: Limits { event_cap: link.event_cap, answer: None, silence },
         };
         self.connect(ways);
-        self.stream.turn =
-            Some(TurnStream { began: Some(began), options, over: false, takes_no_more: false, not_opened });
+        let left_at = self.now();
+        if link.protocol.whole_answer().is_some() {
+            self.fold.reducer.awaited(left_at);
+        }
+        self.stream.turn = Some(TurnStream {
+            began: Some(began),
+            options,
+            setup,
+            left_at,
+            over: false,
+            takes_no_more: false,
+            not_opened,
+        });
         Ok(())
     }
 
@@ -212,8 +266,10 @@ impl SessionTask {
             Some(Link::Refused(_)) => {}
             Some(Link::Closed { cause, .. }) => {
                 let over = self.stream.turn.as_ref().is_some_and(|turn| turn.over);
-                if let Some(cause) = cause.filter(|_| !over) {
-                    self.turn_dropped(cause).await?;
+                match cause.filter(|_| !over) {
+                    Some(ConnectionCause::Closed) if self.may_end_unsaid() => self.turn_ended_unsaid().await?,
+                    Some(cause) => self.turn_dropped(cause).await?,
+                    None => {}
                 }
             }
             None => self.turn_stream_ended().await?,
@@ -224,27 +280,57 @@ impl SessionTask {
     /// The server answers: the turn has begun, and the log says so before any of its frames.
     async fn turn_opened(&mut self) -> Result<(), StoreError> {
         let Some(turn) = self.stream.turn.as_mut() else { return Ok(()) };
-        let (began, options) = (turn.began.take(), turn.options.clone());
+        let (began, options, setup) = (turn.began.take(), turn.options.clone(), turn.setup.take());
+        let left_at = turn.left_at;
+        self.fold.reducer.awaited_no_more();
         self.stream.turn_bounds += 1;
         self.beside.forget();
         match began {
             Some(Began::Message(message)) => {
                 let OutboxMessage { id, body, images, key, .. } = *message;
                 let message = Some(format!("turn-{key}"));
-                self.take_local(&LocalRecord::TurnOpened { message, text: body, images, options }, None).await?;
+                let record = LocalRecord::TurnOpened { message, text: body, images, options, setup };
+                // Where the whole turn is one answer, it has run since this left.
+                self.take_local_of(&record, left_at).await?;
                 self.outbox.retain(|kept| kept.id != id);
                 self.hub.store.remove_outbox(self.id, id.clone()).await?;
                 self.fold.reducer.drop_local_message(&id);
             }
             Some(Began::Resume(reply)) => {
                 let record =
-                    LocalRecord::TurnOpened { message: None, text: String::new(), images: Vec::new(), options };
+                    LocalRecord::TurnOpened { message: None, text: String::new(), images: Vec::new(), options, setup };
                 self.take_local(&record, None).await?;
                 answer(reply, Ok(()));
+            }
+            Some(Began::Answers(requests)) => {
+                let answers = self.answered(&requests);
+                self.take_local_of(&LocalRecord::AnswersOpened { answers, setup }, left_at).await?;
+                self.answers_arrived(&requests).await?;
             }
             None => {}
         }
         self.fold.reducer.touch_header();
+        Ok(())
+    }
+
+    fn may_end_unsaid(&self) -> bool {
+        let opened = self.stream.turn.as_ref().is_some_and(|turn| turn.began.is_none());
+        opened && self.link.as_ref().is_some_and(|link| link.protocol.may_end_unsaid())
+    }
+
+    /// The stream ended cleanly before its last word, as this server's do: no drop. What was told tells what waits, the
+    /// history how it ended.
+    async fn turn_ended_unsaid(&mut self) -> Result<(), StoreError> {
+        self.drain_held().await?;
+        if let Some(turn) = &mut self.stream.turn {
+            turn.over = true;
+        }
+        self.stream.turn_bounds += 1;
+        self.beside.forget();
+        let closed = Frame { name: Some(CLOSED.to_owned()), ..Frame::default() };
+        let now = self.now();
+        self.take_frames(vec![closed], Origin::Answer, now).await?;
+        self.beside.owe_for_turn();
         Ok(())
     }
 
@@ -294,12 +380,17 @@ impl SessionTask {
         self.fold.reducer.touch_header();
         let failed = not_opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(began) = began {
+            self.fold.reducer.not_begun();
             return self.turn_not_opened(began, failed.unwrap_or_else(unknown)).await;
         }
         self.settle_stop().await?;
         self.hold_untaken().await?;
         if over {
             self.beside.turn_over(self.now());
+            if self.history_tells() {
+                // What the stream left out is there.
+                self.beside.owe_history();
+            }
         }
         // After a drop for its truth, after an end for what it made possible.
         self.look();
@@ -317,6 +408,7 @@ impl SessionTask {
                     self.beside.owe_for_turn();
                 }
             }
+            Began::Answers(requests) => self.answers_not_opened(&requests, failed).await?,
             Began::Message(message) if failed.uncertain => self.lose(*message),
             Began::Message(message) => {
                 self.hold_back(&message.id).await?;
@@ -353,11 +445,13 @@ impl SessionTask {
         self.drain_held().await?;
         self.stream.close();
         self.stream.state = ConnectionState::Closed;
+        self.fold.reducer.not_begun();
         self.log_connection(ConnectionLogKind::ClosedHere, None).await?;
         match turn.began {
             // It was still on its way: nothing tells whether it arrived.
             Some(Began::Message(message)) => self.lose(*message),
             Some(Began::Resume(reply)) => answer(reply, Err(unknown().error)),
+            Some(Began::Answers(requests)) => self.lose_answers(&requests),
             None if !turn.over => self.turn_dropped(ConnectionCause::Closed).await?,
             None => {}
         }

@@ -9,7 +9,6 @@ mod ends;
 mod past;
 mod run;
 mod shown;
-mod told;
 
 use contract::{
     event::{Event, EventBody},
@@ -25,7 +24,7 @@ use self::{
     told::{Told, named, notice, text_part},
 };
 use super::parse::{self, Form, Read, Said};
-use crate::{Opened, Parsed, Seen, SessionCodec, reconcile::Piece};
+use crate::{Opened, Parsed, Seen, SessionCodec, reconcile::Piece, told};
 
 /// The codec of one session.
 #[derive(Debug, Default)]
@@ -72,12 +71,14 @@ struct Fold {
 
 impl Fold {
     fn opened(&mut self, opened: &Opened, out: &mut Vec<Event>) {
-        self.lost(out);
-        self.ours_begins(out);
         let (options, message) = match opened {
             Opened::Message { id, text, images, options } => (options, Some((id, text, images))),
             Opened::Resume { options } => (options, None),
+            // Each answer goes by itself here.
+            Opened::Answers { .. } => return,
         };
+        self.lost(out);
+        self.ours_begins(out);
         let mut told = self.begin(Some(options), out);
         told.push(EventBody::RunOptions(options.clone()));
         if let Some((id, text, images)) = message {

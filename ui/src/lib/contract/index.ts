@@ -444,6 +444,35 @@ action: CloseAction, };
 export type ClosedReason = "archived" | "terminated" | "deleted" | "server_removed";
 
 /**
+ * What compacting a session's context did. A missing part was not said by the server.
+ */
+export type Compaction = { 
+/**
+ * The context is another one now; where not, nothing was gained by trying.
+ */
+applied: boolean, 
+/**
+ * What the model keeps of what was put together.
+ */
+summary: string | null, 
+/**
+ * Messages that were put together.
+ */
+compressed: number | null, 
+/**
+ * Messages that were kept as they are.
+ */
+kept: number | null, 
+/**
+ * How full the context was right before.
+ */
+before: ContextMeter | null, 
+/**
+ * How full it is now, as far as the server has measured it anew.
+ */
+after: ContextMeter | null, };
+
+/**
  * Arguments of `complete_mention`.
  */
 export type CompleteMention = { 
@@ -771,7 +800,7 @@ export type Fate = { "kind": "sending" } | { "kind": "accepted" } | { "kind": "r
 /**
  * Its words.
  */
-message: string, } | { "kind": "superseded" };
+message: string, } | { "kind": "superseded" } | { "kind": "unknown" };
 
 /**
  * A goal set for a session (an outcome).
@@ -1074,7 +1103,11 @@ detail: string,
 /**
  * Whether history filled it.
  */
-recovered: boolean, } | { "what": "interrupted" } | { "what": "compacted", 
+recovered: boolean, } | { "what": "interrupted" } | { "what": "app_closed", 
+/**
+ * When.
+ */
+at: number, } | { "what": "compacted", 
 /**
  * What the model keeps of it, where the server says it.
  */
@@ -1595,7 +1628,7 @@ export type QuestionMode = "ask" | "decline";
 /**
  * What to do with a queued message.
  */
-export type QueuedAction = "drop" | "release";
+export type QueuedAction = "drop" | "release" | "decline_and_send";
 
 /**
  * A message that waits here until the turn ends.
@@ -1616,7 +1649,11 @@ at: number,
 /**
  * Held back because the turn was stopped or failed: sent only on the person's word.
  */
-held: boolean, };
+held: boolean, 
+/**
+ * How many images go with it.
+ */
+images?: number, };
 
 /**
  * Arguments of `queued_message`.
@@ -1723,7 +1760,11 @@ token: string,
 /**
  * Keep it in memory only.
  */
-session_only: boolean, };
+session_only: boolean, 
+/**
+ * The person agreed that using no token any more stops runs of it which cannot be left.
+ */
+stop_runs?: boolean, };
 
 /**
  * Something that waits for the person.
@@ -1871,6 +1912,14 @@ choice: ChoiceKind | null,
 /**
  * When it was seen.
  */
+at: number, } | { "kind": "unsure", 
+/**
+ * What we had chosen.
+ */
+choice: ChoiceKind, 
+/**
+ * When it was seen.
+ */
 at: number, } | { "kind": "void" };
 
 /**
@@ -1991,11 +2040,11 @@ images: Array<SentImage>, };
  */
 export type SentImage = { 
 /**
- * `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+ * `image/png`, `image/jpeg`, `image/gif` or `image/webp`; `text/uri-list` for an image that lies elsewhere.
  */
 media_type: string, 
 /**
- * Its bytes, as base64.
+ * Its bytes, as base64; for an image that lies elsewhere, its https address.
  */
 data: string, };
 
@@ -2479,7 +2528,11 @@ export type SetPractice = {
 /**
  * On or off.
  */
-on: boolean, };
+on: boolean, 
+/**
+ * The person agreed that switching it off stops what runs there.
+ */
+stop_runs?: boolean, };
 
 /**
  * Arguments of `set_run_options`.
@@ -2493,6 +2546,23 @@ session: SessionId,
  * The options.
  */
 options: RunOptions, };
+
+/**
+ * Arguments of `set_session_setup`.
+ */
+export type SetSessionSetup = { 
+/**
+ * Which session.
+ */
+session: SessionId, 
+/**
+ * The whole setup as it is to be.
+ */
+setup: SessionSetup, 
+/**
+ * New values of secret options.
+ */
+secrets?: Array<SecretSetting>, };
 
 /**
  * One session as it is now.
@@ -2897,12 +2967,14 @@ export interface Commands {
   send_message: { args: SendMessage; result: null };
   /** Sets how this session's next runs are asked for. */
   set_run_options: { args: SetRunOptions; result: null };
+  /** Changes how a session is set up: at once, or with what is sent next, as the server's way is. */
+  set_session_setup: { args: SetSessionSetup; result: null };
   /** Takes up a run that ended early. */
   resume_run: { args: SessionRef; result: null };
   /** Copies a session and opens the copy. */
   fork_session: { args: SessionRef; result: SessionRef };
-  /** Compacts the session's context. */
-  compact_session: { args: SessionRef; result: null };
+  /** Compacts the session's context, and says what that did. */
+  compact_session: { args: SessionRef; result: Compaction };
   /** Lets the model find a title. */
   name_session: { args: SessionRef; result: null };
   /** Asks something beside the transcript; the answer is kept nowhere. */
@@ -2975,6 +3047,7 @@ export const commandNames = [
   'read_payload',
   'send_message',
   'set_run_options',
+  'set_session_setup',
   'resume_run',
   'fork_session',
   'compact_session',

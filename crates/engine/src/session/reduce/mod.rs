@@ -18,7 +18,7 @@ use contract::{
     item::{Item, ItemBody, ItemId, Marker, Notice, TEXT_INLINE_BYTES, Thought, Unknown},
     request::Fate,
     session::{
-        Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread,
+        Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread, Turn,
     },
     setup::{AgentOffer, SessionSetup},
 };
@@ -120,6 +120,8 @@ pub struct Reducer {
     allowed: Vec<ItemId>,
     /// When the agent last said or did something whole.
     done_at: Option<Millis>,
+    /// The state and the turn before what is awaited left.
+    awaiting: Option<(SessionState, Option<Turn>)>,
 }
 
 impl Reducer {
@@ -148,6 +150,7 @@ impl Reducer {
             thinking: HashMap::new(),
             allowed: Vec::new(),
             done_at: None,
+            awaiting: None,
         }
     }
 
@@ -480,6 +483,44 @@ impl Reducer {
         self.stop = StopState::Requested { at };
         self.stop_ends_turn = ends_turn;
         self.changes.header = true;
+    }
+
+    /// We listen no longer to what goes on.
+    pub fn let_go(&mut self, at: Millis) {
+        self.stop = StopState::LetGo { at };
+        self.stop_ends_turn = false;
+        self.changes.header = true;
+    }
+
+    /// What begins a turn is on its way, and the server may begin its answer only when all is over: it runs meanwhile.
+    pub fn awaited(&mut self, at: Millis) {
+        if self.awaiting.is_none() {
+            self.awaiting = Some((self.state.clone(), self.turn.turn.clone()));
+        }
+        self.turn.start(None, at);
+        self.stop = StopState::None;
+        self.state = SessionState::Running;
+        self.changes.header = true;
+    }
+
+    /// The server has begun its answer: what that says holds.
+    pub fn awaited_no_more(&mut self) {
+        self.awaiting = None;
+    }
+
+    /// No turn began: all is as it was.
+    pub fn not_begun(&mut self) {
+        if let Some((state, turn)) = self.awaiting.take() {
+            self.state = state;
+            self.turn.turn = turn;
+            self.changes.header = true;
+        }
+    }
+
+    /// Whether a tool call has ended.
+    #[must_use]
+    pub fn has_ended(&self, item: &str) -> bool {
+        matches!(self.transcript.get(item).map(|item| &item.body), Some(ItemBody::Tool(tool)) if tool.ended_at.is_some())
     }
 
     /// The server did not take a stop.

@@ -157,6 +157,7 @@ impl RequestBook {
                 | RequestState::Accepted { .. }
                 | RequestState::Expired
                 | RequestState::Elsewhere { .. }
+                | RequestState::Unsure { .. }
                 | RequestState::Void => {}
             }
         } else {
@@ -166,7 +167,10 @@ impl RequestBook {
             request.state = RequestState::Open;
         }
         if let Some(ours) = self.ours.get(&seed.id).filter(|ours| ours.digest == request.digest) {
-            request.state = state_of(ours);
+            let on_its_way = matches!(request.state, RequestState::Sending { .. }) && ours.fate == Fate::Sending;
+            if !on_its_way {
+                request.state = gathered(state_of(ours), ours.at, request.group.is_some());
+            }
         }
         self.unexplained.retain(|id| id != &seed.id);
         self.payloads.retain(|handle, _| !handle.starts_with(&format!("request:{}#", seed.id)));
@@ -187,7 +191,7 @@ impl RequestBook {
                 RequestState::Open | RequestState::Refused { .. } if !named && is_late(request, at) => {
                     request.state = RequestState::Expired;
                 }
-                RequestState::Open | RequestState::Refused { .. } if !named => {
+                RequestState::Open | RequestState::Gathered { .. } | RequestState::Refused { .. } if !named => {
                     request.state = RequestState::Elsewhere { choice: None, at };
                 }
                 _ => continue,
@@ -222,7 +226,7 @@ impl RequestBook {
     pub fn turn_over(&mut self) -> Vec<String> {
         self.waiting.clear();
         self.unexplained.clear();
-        self.change_where(|request| waits(&request.state).then_some(RequestState::Void))
+        self.change_where(|request| is_unanswered(&request.state).then_some(RequestState::Void))
     }
 
     fn change_where(&mut self, mut next: impl FnMut(&Request) -> Option<RequestState>) -> Vec<String> {
@@ -258,13 +262,18 @@ impl RequestBook {
         if choice.is_none()
             && (self.answers_tell || is_late(request, at))
             && ours.as_ref().is_some_and(|ours| ours.fate == Fate::Sending)
+            && !matches!(request.state, RequestState::Gathered { .. })
         {
             return (false, None);
         }
         // An echo of our own decision: the same choice while ours was on its way or accepted.
         if let Some(ours) = &ours
-            && !matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded)
-            && choice.is_none_or(|choice| choice == ours.choice)
+            && !matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded | Fate::Unknown)
+            && match choice {
+                Some(choice) => choice == ours.choice,
+                // Ours has not left yet: whatever settled it was not ours.
+                None => !matches!(request.state, RequestState::Gathered { .. }),
+            }
         {
             request.state = RequestState::Accepted { choice: ours.choice, at };
             return (true, None);
@@ -277,11 +286,13 @@ impl RequestBook {
     /// A decision of ours was written down, or its fate became known.
     pub fn decided(&mut self, id: &str, ours: Ours, attempt: u32) -> bool {
         let state = match &ours.fate {
+            // Not tried yet: it waits for the others of its group.
+            Fate::Sending if attempt == 0 => RequestState::Gathered { choice: ours.choice, at: ours.at },
             Fate::Sending => RequestState::Sending { choice: ours.choice, attempt },
-            Fate::Accepted | Fate::Refused { .. } | Fate::Superseded => state_of(&ours),
+            Fate::Accepted | Fate::Refused { .. } | Fate::Superseded | Fate::Unknown => state_of(&ours),
         };
         // A refused answer can be given again, so it is no longer ours.
-        if matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded) {
+        if matches!(ours.fate, Fate::Refused { .. } | Fate::Superseded | Fate::Unknown) {
             self.ours.remove(id);
         } else {
             self.ours.insert(id.to_owned(), ours);
@@ -334,7 +345,22 @@ fn state_of(ours: &Ours) -> RequestState {
         Fate::Accepted => RequestState::Accepted { choice: ours.choice, at: ours.at },
         Fate::Refused { message } => RequestState::Refused { choice: ours.choice, message: message.clone() },
         Fate::Superseded => RequestState::Elsewhere { choice: None, at: ours.at },
+        Fate::Unknown => RequestState::Unsure { choice: ours.choice, at: ours.at },
     }
+}
+
+/// A decision of a group leaves with the others.
+fn gathered(state: RequestState, at: Millis, with_others: bool) -> RequestState {
+    match state {
+        RequestState::Sending { choice, .. } if with_others => RequestState::Gathered { choice, at },
+        other => other,
+    }
+}
+
+/// Whether the server has no answer to a request in this state, and none of ours is on its way.
+#[must_use]
+pub fn is_unanswered(state: &RequestState) -> bool {
+    waits(state) || matches!(state, RequestState::Gathered { .. })
 }
 
 /// Whether a request in this state waits for the person.
@@ -348,6 +374,10 @@ pub fn waits(state: &RequestState) -> bool {
 pub fn settled(state: &RequestState) -> bool {
     matches!(
         state,
-        RequestState::Accepted { .. } | RequestState::Expired | RequestState::Elsewhere { .. } | RequestState::Void
+        RequestState::Accepted { .. }
+            | RequestState::Expired
+            | RequestState::Elsewhere { .. }
+            | RequestState::Unsure { .. }
+            | RequestState::Void
     )
 }

@@ -71,7 +71,7 @@ impl Reducer {
         self.changes.item(call);
         self.changes.header_soon = true;
         if let Some(request) = request
-            && self.requests.get(&request).is_some_and(|known| super::requests::waits(&known.state))
+            && self.requests.get(&request).is_some_and(|known| super::requests::is_unanswered(&known.state))
         {
             self.settled(&request, None, None, Vec::new(), at);
         }
@@ -133,7 +133,7 @@ impl Reducer {
         self.changes.header_soon = true;
         // A call that has its result waits for nobody, even when no echo of the answer was seen.
         if let Some(request) = request
-            && self.requests.get(&request).is_some_and(|known| super::requests::waits(&known.state))
+            && self.requests.get(&request).is_some_and(|known| super::requests::is_unanswered(&known.state))
         {
             self.settled(&request, None, None, Vec::new(), stamp.at);
         }
