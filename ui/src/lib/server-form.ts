@@ -14,6 +14,10 @@ export interface ServerFields {
   diskMib: string;
   headers: string;
   insecureAccepted: boolean;
+  /** How turns are told; empty = the best the server offers. */
+  streamMode: string;
+  /** Other origins the person agreed to, each to be kept or taken back. */
+  origins: { readonly origin: string; kept: boolean }[];
 }
 
 export type FieldError =
@@ -38,6 +42,8 @@ export function emptyFields(): ServerFields {
     diskMib: '',
     headers: '',
     insecureAccepted: false,
+    streamMode: '',
+    origins: [],
   };
 }
 
@@ -55,6 +61,8 @@ export function fieldsOf(server: Server): ServerFields {
     diskMib: inMib(options.disk_cap_bytes),
     headers: options.headers.map((header) => `${header.name}: ${header.value}`).join('\n'),
     insecureAccepted: options.insecure_accepted,
+    streamMode: options.stream_mode ?? '',
+    origins: (options.trusted_origins ?? []).map((origin) => ({ origin, kept: true })),
   };
 }
 
@@ -84,6 +92,7 @@ export function readOptions(fields: ServerFields): { options: ServerOptions } | 
       return { error: { field: 'headers', line: index + 1 } };
     headers.push({ name: match[1], value: match[2] });
   }
+  const origins = fields.origins.filter((row) => row.kept).map((row) => row.origin);
   return {
     options: {
       dialect: fields.dialect === '' ? null : fields.dialect,
@@ -94,6 +103,8 @@ export function readOptions(fields: ServerFields): { options: ServerOptions } | 
       insecure_accepted: fields.insecureAccepted,
       event_cap_bytes: cap === null ? null : cap * MIB,
       disk_cap_bytes: disk === null ? null : disk * MIB,
+      ...(fields.streamMode === '' ? {} : { stream_mode: fields.streamMode }),
+      ...(origins.length === 0 ? {} : { trusted_origins: origins }),
     },
   };
 }

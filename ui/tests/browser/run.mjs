@@ -6,12 +6,21 @@ import { runTests } from './runs.mjs';
 import { safetyTests } from './safety.mjs';
 import { screenTests } from './screens.mjs';
 import { transcriptTests } from './transcript.mjs';
+import { turnTests } from './turns.mjs';
 
 const server = await serve();
 const browser = await launch();
 const suite = new Suite(browser, server.origin);
 try {
-  for (const tests of [cardTests, connectionTests, runTests, transcriptTests, safetyTests, screenTests])
+  for (const tests of [
+    cardTests,
+    connectionTests,
+    runTests,
+    turnTests,
+    transcriptTests,
+    safetyTests,
+    screenTests,
+  ])
     await tests(suite);
 } finally {
   await browser.close();

@@ -21,6 +21,10 @@ export function decisionOf(request: Request, reply: Reply): Decision {
   };
 }
 
+/** The choice that reports a tool as unknown: nobody knows it, so there is no result to give. */
+export const unknownTool = (request: Pick<Request, 'choices'>): Choice | undefined =>
+  request.choices.find((choice) => choice.id === 'unknown_tool' && choice.kind === 'report_error');
+
 /** What has been chosen and written for one question so far. */
 export interface Draft {
   labels: string[];

@@ -54,5 +54,23 @@ export async function readImage(
   return { image: { key: `image-${made}`, name: file.name, media_type, data: base64(bytes) } };
 }
 
+/** What stands for the media type of an image that lies elsewhere: its bytes are its https address then. */
+export const LINKED = 'text/uri-list';
+
+/** An image by its address; `null` where that is no https address. The address is kept as it was typed. */
+export function readLink(typed: string): ChosenImage | null {
+  const address = typed.trim();
+  // Nothing that cannot be seen, and no second word, may stand in it.
+  if (!/^https:\/\/[^\s\p{C}]+$/iu.test(address)) return null;
+  try {
+    const { hostname } = new URL(address);
+    if (hostname === '') return null;
+  } catch {
+    return null;
+  }
+  made += 1;
+  return { key: `image-${made}`, name: address, media_type: LINKED, data: address };
+}
+
 /** The files of a paste or a drop. Text that is pasted carries none. */
 export const filesOf = (transfer: DataTransfer | null): File[] => [...(transfer?.files ?? [])];

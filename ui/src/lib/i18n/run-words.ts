@@ -99,6 +99,8 @@ export function endWords(stop: StopReason | null): string | null {
       return m.ban_interrupted();
     case 'refusal':
       return m.ban_refusal();
+    case 'error':
+      return m.ban_error();
     default:
       return null;
   }

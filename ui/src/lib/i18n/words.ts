@@ -18,6 +18,7 @@ import type {
   ToolState,
 } from '$lib/contract';
 import { m } from '$paraglide/messages';
+import { ownTitle } from './setup-words';
 
 const ERRORS: Record<ErrorCode, () => string> = {
   invalid_input: m.err_invalid_input,
@@ -311,6 +312,7 @@ export function toolStateWords(state: ToolState): string {
 export function requestTitle(request: Request): string {
   switch (request.kind) {
     case 'approval':
+      if (request.own_tool !== undefined) return ownTitle(request.own_tool);
       return request.command === null ? m.ask_tool() : m.ask_command();
     case 'client_tool':
       return m.ask_client_tool();

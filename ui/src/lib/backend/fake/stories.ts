@@ -16,6 +16,22 @@ import {
   runSteered,
   runUnasked,
 } from './stories/runs';
+import {
+  turnError,
+  turnGroup,
+  turnLetGo,
+  turnLink,
+  turnMaxTokens,
+  turnNotify,
+  turnOrigin,
+  turnQueued,
+  turnReadClipboard,
+  turnRefusal,
+  turns,
+  turnSilent,
+  turnUnknown,
+  turnWriteClipboard,
+} from './stories/turns';
 import { chinese, doubtfulLinks, everything, long, streaming } from './stories/transcripts';
 import type { World } from './world';
 
@@ -49,4 +65,18 @@ export const stories: Record<string, () => World> = {
   'run-resumable': runResumable,
   'run-steered': runSteered,
   'run-unasked': runUnasked,
+  turns: () => turns(),
+  'turn-error': turnError,
+  'turn-group': turnGroup,
+  'turn-let-go': turnLetGo,
+  'turn-link': turnLink,
+  'turn-max-tokens': turnMaxTokens,
+  'turn-notify': turnNotify,
+  'turn-origin': turnOrigin,
+  'turn-queued': turnQueued,
+  'turn-read-clipboard': turnReadClipboard,
+  'turn-refusal': turnRefusal,
+  'turn-silent': turnSilent,
+  'turn-unknown': turnUnknown,
+  'turn-write-clipboard': turnWriteClipboard,
 };

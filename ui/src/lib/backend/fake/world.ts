@@ -28,6 +28,7 @@ import type {
 import type { Backend, CloseAsked, CommandName } from '../backend';
 import { probe } from './probe';
 import { sampleHeader, sampleRow, sampleServer, userSaid } from './samples';
+import { decided, declined, told, without } from './turns';
 
 export interface WorldSession {
   header: SessionHeader;
@@ -383,10 +384,15 @@ export class World implements Backend {
         });
       return null;
     },
-    queued_message: ({ session, id }) => {
-      this.updateHeader(session, {
-        queued: this.of(session).header.queued.filter((message) => message.id !== id),
-      });
+    queued_message: ({ session, id, action }) => {
+      const world = this.of(session);
+      if (action === 'decline_and_send')
+        for (const request of declined(world.requests)) this.setRequest(request);
+      this.updateHeader(session, { queued: without(world.header.queued, id) });
+      return null;
+    },
+    set_session_setup: ({ session, ...change }) => {
+      this.updateHeader(session, { setup: told(change) });
       return null;
     },
     stop_session: ({ session }) => {
@@ -467,10 +473,9 @@ export class World implements Backend {
       if (request === undefined) throw refusal('not_found');
       if (request.digest !== decision.digest) throw refusal('request_changed');
       if (request.state.kind !== 'open' && request.state.kind !== 'refused') throw refusal('request_settled');
-      const choice = request.choices.find((other) => other.id === decision.choice)?.kind ?? 'deny';
-      const settled: Request = { ...request, state: { kind: 'accepted', choice, at: Date.now() } };
-      this.setRequest(settled);
-      return settled;
+      const all = decided(this.of(decision.session).requests, request, decision);
+      for (const one of all) this.setRequest(one);
+      return all.find((one) => one.id === request.id) ?? request;
     },
     waiting_requests: () =>
       [...this.sessions.values()].flatMap((session) =>
