@@ -11,7 +11,7 @@ export function isUnsettled(request: Request): boolean {
 
 /** How long a settled card stays readable. What the person did themselves needs less time than what others did. */
 export function lingerMs(request: Request, gone: boolean): number {
-  if (request.state.kind === 'accepted') return 2000;
+  if (request.state.kind === 'accepted' || request.state.kind === 'gathered') return 2000;
   return gone && isUnsettled(request) ? 4000 : 6000;
 }
 
