@@ -98,6 +98,22 @@ async fn a_killed_server_comes_back_with_another_session_and_the_run_is_taken_up
 }
 
 #[tokio::test]
+async fn a_run_is_taken_up_again_though_the_stream_of_the_turn_that_is_over_has_not_ended_yet() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    stage.rig.control.hold_session(Some(&stage.remote))?;
+    stage.say("Go").await?;
+    stage.view.until("a running turn", runs).await?;
+    let error = serde_json::json!({"error": "provider", "message": "Gone"});
+    // Much follows the last word, so that the end of the stream is long on its way.
+    let rest = format!(": {}\n\n", "x".repeat(8 << 20));
+    stage.rig.control.runs().raw(Some(&stage.remote), format!("event: error\ndata: {error}\n\n{rest}"))?;
+    stage.view.until("a turn that is over", |view| view.header.row.state == SessionState::Idle).await?;
+    stage.rig.engine.resume_run(stage.which()).await?;
+    stage.rig.control.until(|seen| seen.posts.iter().any(|post| post.path.ends_with("/runs/resume"))).await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn cutting_the_stream_behind_any_frame_gives_the_transcript_that_the_servers_history_has() -> Result<()> {
     for frames in [0, 1, 2, 4, 6, 8, 10, 12] {
         let mut stage = Stage::start(RunsManner::default()).await?;

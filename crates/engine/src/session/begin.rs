@@ -11,7 +11,7 @@ use store::{OutboxMessage, OutboxState, StoreError};
 use super::{
     handle::Reply,
     task::{SessionTask, answer},
-    turn_stream::Began,
+    turn_stream::{Began, TurnStream},
 };
 use crate::server::{floor::is_busy, link::AskError};
 
@@ -143,7 +143,13 @@ impl SessionTask {
             answer(reply, Err(refused));
             return Ok(());
         }
-        if self.stream.is_open() || is_busy(&self.fold.reducer.state) {
+        let is_over = !is_busy(&self.fold.reducer.state);
+        if is_over && self.beside.resume.is_none() && self.stream.turn.as_ref().is_some_and(TurnStream::has_begun) {
+            // The turn is shown as over, and its stream is about to end.
+            self.beside.resume = Some(reply);
+            return Ok(());
+        }
+        if self.stream.is_open() || !is_over {
             answer(reply, Err(AppError::new(ErrorCode::Busy, "A run goes on in this session already.")));
             return Ok(());
         }

@@ -19,7 +19,10 @@ use protocols::Checked;
 use store::{OutboxMessage, OutboxState, StoreError};
 use tokio::time::{Duration, Instant};
 
-use super::task::{News, SessionTask};
+use super::{
+    handle::Reply,
+    task::{News, SessionTask},
+};
 use crate::server::{
     floor::{Going, is_busy},
     link::AskError,
@@ -53,6 +56,8 @@ pub(super) struct Beside {
     pub(super) for_turn: bool,
     /// It is being read, and whether for a turn of ours. What is owed meanwhile is owed of a time behind this reading.
     reading: Option<bool>,
+    /// A run is to be taken up again once the stream of the last turn, which is over, has ended.
+    pub(super) resume: Option<Reply<()>>,
     /// The whole history was read at least once since this record began.
     read_once: bool,
     failures: u32,

@@ -77,6 +77,13 @@ pub(super) struct TurnStream {
     not_opened: NotOpened,
 }
 
+impl TurnStream {
+    /// Whether the server took what begins it.
+    pub fn has_begun(&self) -> bool {
+        self.began.is_none()
+    }
+}
+
 /// Why a turn did not begin.
 type NotOpened = Arc<Mutex<Option<AskError>>>;
 
@@ -394,6 +401,9 @@ impl SessionTask {
         }
         // After a drop for its truth, after an end for what it made possible.
         self.look();
+        if let Some(reply) = self.beside.resume.take() {
+            return self.resume(reply).await;
+        }
         self.flush_outbox().await
     }
 
@@ -442,6 +452,9 @@ impl SessionTask {
     /// Lets go of a turn's stream before its end: the run is over then, wherever it stood.
     pub(super) async fn cut_turn(&mut self) -> Result<(), StoreError> {
         let Some(turn) = self.stream.turn.take() else { return Ok(()) };
+        if let Some(reply) = self.beside.resume.take() {
+            answer(reply, Err(unknown().error));
+        }
         self.drain_held().await?;
         self.stream.close();
         self.stream.state = ConnectionState::Closed;
