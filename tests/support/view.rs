@@ -14,7 +14,7 @@ use contract::{
 use engine::{Engine, WindowFeed};
 
 /// How long something that must happen may take. Generous: a busy machine must not fail a test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One session as a window shows it.
 pub struct View {

@@ -218,7 +218,7 @@ async fn s17_a_flood_during_a_history_that_does_not_come_is_kept_whole_and_in_or
     let server = rig.engine.add_server(entered).await?.id;
     let session = rig.engine.session_by_remote(&server, "sess_1").await?;
     let mut view = View::open(&rig.engine, "main", session).await?;
-    view.until("a live stream", is_live).await?;
+    view.until("a live stream and a history on its way", |view| is_live(view) && view.header.loading_history).await?;
     let words = "x".repeat(64 * 1024);
     for number in 0..FRAMES {
         let id = format!("evt_{number:03}");
@@ -226,8 +226,8 @@ async fn s17_a_flood_during_a_history_that_does_not_come_is_kept_whole_and_in_or
     }
     // Twelve megabytes are not kept waiting for the page, whatever becomes of it.
     view.until("the flood", |view| view.items.contains_key("evt_199")).await?;
-    assert!(view.header.loading_history);
-    go.send(()).ok().context("nobody waits for the page")?;
+    // A slow machine may have given this page up by now: then it is asked for again.
+    let _ = go.send(());
     view.until("the page", |view| view.items.contains_key("evt_older") && !view.header.loading_history).await?;
     let ids: Vec<&str> =
         view.ordered().iter().map(|item| item.id.as_str()).filter(|id| id.starts_with("evt_")).collect();
