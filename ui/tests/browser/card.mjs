@@ -1,6 +1,6 @@
 /** The request card, by the rows of the behaviours it keeps. */
 import assert from 'node:assert/strict';
-import { calls, press, rest, shot } from './harness.mjs';
+import { calls, press, rest, shot, stopClock } from './harness.mjs';
 
 const CODING = 'Add pagination to users API';
 const allow = (page) => page.getByRole('button', { name: 'Allow once' });
@@ -127,6 +127,8 @@ export async function cardTests(suite) {
       await rest(page);
       const place = await deny(page).boundingBox();
       await page.mouse.move(place.x + 10, place.y + 10);
+      // What is settled leaves by itself after some seconds: not before the clicks.
+      await stopClock(page);
       await page.evaluate(() => {
         const world = window.rehearsal;
         world.setRequest({
@@ -134,7 +136,7 @@ export async function cardTests(suite) {
           state: { kind: 'elsewhere', choice: 'deny', at: Date.now() },
         });
       });
-      await page.getByText(/^Answered elsewhere at \d\d:\d\d:\d\d: denied/).waitFor({ timeout: 1000 });
+      await page.getByText(/^Answered elsewhere at \d\d:\d\d:\d\d: denied/).waitFor();
       const settled = page.locator('[data-request="call-1"]');
       assert.equal(await settled.getByRole('button', { name: /Allow|Deny/ }).count(), 0);
       await page.mouse.click(place.x + 10, place.y + 10);
@@ -144,6 +146,7 @@ export async function cardTests(suite) {
       });
       await page.mouse.click(place.x + 11, place.y + 11);
       assert.equal((await calls(page, 'decide')).length, 0);
+      await page.clock.resume();
       await page.getByText('git push origin main').waitFor();
       assert.equal((await calls(page, 'decide')).length, 0);
     },
@@ -308,6 +311,7 @@ export async function cardTests(suite) {
     async (open) => {
       const page = await open('quiet', { session: CODING });
       await page.mouse.move(700, 600);
+      await stopClock(page);
       await page.evaluate(() => {
         const world = window.rehearsal;
         world.change(1, {
@@ -341,6 +345,7 @@ export async function cardTests(suite) {
       await allow(page).click({ noWaitAfter: true });
       assert.equal((await calls(page, 'decide')).length, 0);
       await page.getByText('Not taken: the card had just appeared').waitFor();
+      await page.clock.resume();
       await rest(page);
       await press(page, allow(page));
       await page.waitForFunction(() => window.rehearsal.calls.some((call) => call.name === 'decide'));
@@ -364,6 +369,7 @@ export async function cardTests(suite) {
     await rest(page);
     const place = await allow(page).boundingBox();
     await page.mouse.move(place.x + 5, place.y + 5);
+    await stopClock(page);
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await page.mouse.down();
     await page.mouse.up();

@@ -1,6 +1,6 @@
 /** What the person sees of a link that is down, or silent. */
 import assert from 'node:assert/strict';
-import { calls, shot } from './harness.mjs';
+import { calls, shot, stopClock } from './harness.mjs';
 
 const CODING = 'Add pagination to users API';
 
@@ -14,10 +14,15 @@ export async function connectionTests(suite) {
       async (open) => {
         const page = await open('unreachable', { ...options, session: CODING });
         const line = page.getByText(/^The server cannot be reached: no connection\. Next try in 0:\d\d\.$/);
+        // The page may have taken its time to open.
+        await page.evaluate(() => {
+          const waiting = window.rehearsal.of(1).header.connection;
+          window.rehearsal.updateHeader(1, { connection: { ...waiting, retry_at: Date.now() + 50_000 } });
+        });
         await line.waitFor();
         const seconds = async () => Number(/0:(\d\d)/.exec(await line.textContent())[1]);
         const first = await seconds();
-        assert.ok(first > 0 && first <= 25, `${first}`);
+        assert.ok(first > 0 && first <= 51, `${first}`);
         await page.waitForFunction((before) => {
           const now = /Next try in 0:(\d\d)/.exec(document.body.innerText);
           return now !== null && Number(now[1]) < before;
@@ -62,9 +67,11 @@ export async function connectionTests(suite) {
             (age) => window.rehearsal.updateHeader(1, {}, { last_event_at: Date.now() - age }),
             ms,
           );
+        await stopClock(page);
         await silence(28_500);
         assert.equal(await note.count(), 0);
         // Nothing more comes: the note appears by itself.
+        await page.clock.runFor(3_000);
         await note.waitFor();
         const box = await note.boundingBox();
         assert.ok(box.width > 20 && box.x + box.width <= (options.width ?? 1360), JSON.stringify(box));

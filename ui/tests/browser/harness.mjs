@@ -103,9 +103,14 @@ export class Suite {
       timezoneId: 'Asia/Shanghai',
       reducedMotion: 'reduce',
     });
-    // As the shell does: a library that writes over an inherited name fails here first.
-    await context.addInitScript(() => Object.freeze(Object.prototype));
-    // It runs as any clock does, and can be set forward.
+    await context.addInitScript(() => {
+      // As the shell does: a library that writes over an inherited name fails here first.
+      Object.freeze(Object.prototype);
+      // The clock below makes frames of its own: only these tell what was drawn.
+      const draw = window.requestAnimationFrame.bind(window);
+      Object.defineProperty(window, 'drawn', { value: draw });
+    });
+    // It runs as any clock does, and can be set forward and stopped.
     await context.clock.install();
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT_MS);
@@ -163,18 +168,34 @@ export async function axe(page, what) {
   assert.deepEqual(found, [], `axe on ${what}`);
 }
 
+/** Lets so many frames be drawn. */
+export const frames = (page, count = 3) =>
+  page.evaluate(
+    (wanted) =>
+      new Promise((done) => {
+        let left = wanted;
+        const next = () => {
+          left -= 1;
+          if (left < 0) done();
+          else window.drawn(next);
+        };
+        next();
+      }),
+    count,
+  );
+
 /**
  * Lets the time pass after which a card takes input: it has been visible and still for long enough. The page's clock
  * is set forward, once what changed has been drawn.
  */
 export async function rest(page) {
-  await page.evaluate(
-    () =>
-      new Promise((done) =>
-        requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))),
-      ),
-  );
+  await frames(page);
   await page.clock.fastForward(900);
+}
+
+/** Stops the page's clock, a minute ahead: what follows may take as long as it wants. `page.clock.resume()` ends it. */
+export async function stopClock(page) {
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
 }
 
 /** Moves the pointer onto a button and clicks it there, as a hand does. */

@@ -1,15 +1,8 @@
 /** The transcript: virtualised, steady while it streams, and never fighting the reader. */
 import assert from 'node:assert/strict';
+import { frames, LIMIT_MS } from './harness.mjs';
 
 const CODING = 'Add pagination to users API';
-const frames = (page) =>
-  page.evaluate(
-    () =>
-      new Promise((done) =>
-        requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))),
-      ),
-  );
-
 /** Waits until the feed has stood still for ten frames: a wheel scrolls on for some of them. */
 const still = (page) =>
   page.evaluate(
@@ -22,9 +15,9 @@ const still = (page) =>
           frames = feed.scrollTop === place ? frames + 1 : 0;
           place = feed.scrollTop;
           if (frames === 10) done();
-          else requestAnimationFrame(look);
+          else window.drawn(look);
         };
-        requestAnimationFrame(look);
+        window.drawn(look);
       }),
   );
 
@@ -40,16 +33,14 @@ export async function transcriptTests(suite) {
     let most = await count();
     await page.locator('.feed').hover();
     // Up to the very first item: every page of older ones is read on the way.
-    for (let step = 0; step < 400; step += 1) {
+    const first = page.getByText('Question 0: what about step 0?');
+    const limit = performance.now() + 3 * LIMIT_MS;
+    while (!(await first.isVisible())) {
+      assert.ok(performance.now() < limit, 'the first item was not reached');
       await page.mouse.wheel(0, -30_000);
       await frames(page);
       most = Math.max(most, await count());
-      if (await page.getByText('Question 0: what about step 0?').isVisible()) break;
     }
-    assert.ok(
-      await page.getByText('Question 0: what about step 0?').isVisible(),
-      'the first item was reached',
-    );
     const held = await page.evaluate(
       () => window.rehearsal.calls.filter((call) => call.name === 'read_items').length,
     );
@@ -108,6 +99,7 @@ export async function transcriptTests(suite) {
           document.querySelector('.feed').dataset.settled === undefined &&
           document.querySelector('.pill') !== null,
       );
+      await still(page);
       const anchor = () =>
         page.evaluate(() => {
           const row = [...document.querySelectorAll('.feed .row')].find(
@@ -139,6 +131,7 @@ export async function transcriptTests(suite) {
       assert.deepEqual(await anchor(), before, 'what is read does not move');
       await feed.press('End');
       await page.getByText('New words 29').waitFor();
+      await still(page);
       assert.ok((await away()) < 30);
     },
   );
@@ -157,11 +150,12 @@ export async function transcriptTests(suite) {
         return call(name, args);
       };
     });
-    for (let step = 0; step < 100 && !(await page.evaluate(() => window.release !== undefined)); step += 1) {
+    const limit = performance.now() + LIMIT_MS;
+    while (!(await page.evaluate(() => window.release !== undefined))) {
+      assert.ok(performance.now() < limit, 'no older items are asked for');
       await page.mouse.wheel(0, -900);
       await frames(page);
     }
-    await frames(page);
     await still(page);
     const anchor = () =>
       page.evaluate(() => {
@@ -176,8 +170,7 @@ export async function transcriptTests(suite) {
     const before = await anchor();
     await page.evaluate(() => window.release());
     await page.waitForFunction(() => window.rehearsal.calls.some((call) => call.name === 'read_items'));
-    await frames(page);
-    await frames(page);
+    await still(page);
     const after = await anchor();
     assert.ok(after !== null && Math.abs(after - before) <= 2, `the anchor stays: ${before} -> ${after}`);
   });
@@ -233,9 +226,12 @@ export async function transcriptTests(suite) {
     await feed.hover();
     await page.mouse.wheel(0, -20_000);
     const card = page.getByRole('button', { name: /read_file README.md/ });
-    for (let step = 0; step < 40 && !(await card.isVisible()); step += 1) {
+    await still(page);
+    const limit = performance.now() + LIMIT_MS;
+    while (!(await card.isVisible())) {
+      assert.ok(performance.now() < limit, 'the card is not found');
       await page.mouse.wheel(0, 150);
-      await frames(page);
+      await still(page);
     }
     await card.click();
     await page.getByRole('button', { name: /Show more \(39,800 characters left\)/ }).click();
