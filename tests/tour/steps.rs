@@ -327,8 +327,7 @@ impl Tour<'_> {
         self.page.until_text(&self.say("token_keyring")?).await?;
         self.shows("button", "server_pause").await?;
         self.picture("server-connected").await?;
-        self.press("toast_dismiss").await?;
-        self.until_gone("region", "toast_region").await?;
+        self.until_gone("button", "toast_dismiss").await?;
         self.picture("servers").await
     }
 

@@ -345,6 +345,46 @@ export async function screenTests(suite) {
     );
   }
 
+  for (const [size, options] of [
+    ['1360x860', {}],
+    ['480x360', { width: 480, height: 360 }],
+  ]) {
+    await suite.test(`what was done is told for a while and pushes nothing, ${size}`, async (open) => {
+      const page = await open('runs', { ...options, session: PORT });
+      const export_ = async () => {
+        await page.getByRole('button', { name: 'More', exact: true }).click();
+        await page.getByRole('menuitem', { name: 'Save as a page', exact: true }).click();
+      };
+      const feed = page.locator('.feed');
+      const before = await feed.boundingBox();
+      const told = page.getByRole('status').filter({ hasText: 'session-1.html' });
+      const words = told.getByText(/session-1\.html/);
+      await export_();
+      await words.waitFor();
+      assert.deepEqual(await feed.boundingBox(), before, 'the transcript was pushed');
+      const bar = button(page, 'Details');
+      assert.ok(
+        await bar.evaluate((element) => {
+          const { x, y, width, height } = element.getBoundingClientRect();
+          return element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+        }),
+        'the bar can be used',
+      );
+      await shot(page, `told-${size}`);
+      await axe(page, 'a passing message');
+      await words.hover();
+      await page.clock.fastForward(60_000);
+      assert.equal(await words.count(), 1, 'it stays under the pointer');
+      await told.getByRole('button', { name: 'Dismiss' }).focus();
+      await page.mouse.move(5, 200);
+      await page.clock.fastForward(60_000);
+      assert.equal(await words.count(), 1, 'it stays under the focus');
+      await page.evaluate(() => document.activeElement.blur());
+      await page.clock.fastForward(60_000);
+      await words.waitFor({ state: 'detached' });
+    });
+  }
+
   await suite.test('the language changes in place and nothing of the session is lost', async (open) => {
     const page = await open('streaming', { session: CODING });
     await page.getByLabel('Message').fill('half a sentence');

@@ -29,6 +29,8 @@ export interface Toast {
   id: number;
   text: string;
   error: AppError | null;
+  /** Goes by itself; else it stands until dismissed. */
+  passing: boolean;
 }
 
 const RELOAD_MS = 1000;
@@ -118,7 +120,7 @@ export class AppState {
       if (patch.topic === 'session') {
         if (patch.session === this.session?.id) this.session.patch(patch.revision, patch.change);
       } else if (patch.change.kind === 'notice') {
-        this.tell(patch.change.text);
+        this.say({ text: patch.change.text, error: null, passing: false });
       } else {
         this.show(applyOverview(this.overview, patch.change));
       }
@@ -175,11 +177,16 @@ export class AppState {
   }
 
   fail(error: AppError): void {
-    this.toasts = [...this.toasts, { id: (this.toastId += 1), text: '', error }].slice(-3);
+    this.say({ text: '', error, passing: false });
   }
 
+  /** Tells what was done. It goes by itself: everything in it stands elsewhere too, or is of no use later. */
   tell(text: string): void {
-    this.toasts = [...this.toasts, { id: (this.toastId += 1), text, error: null }].slice(-3);
+    this.say({ text, error: null, passing: true });
+  }
+
+  private say(toast: Omit<Toast, 'id'>): void {
+    this.toasts = [...this.toasts, { ...toast, id: (this.toastId += 1) }].slice(-3);
   }
 
   dismiss(id: number): void {
