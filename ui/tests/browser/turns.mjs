@@ -177,6 +177,20 @@ export async function turnTests(suite) {
     assert.equal((await calls(page, 'decide')).length, 1);
   });
 
+  await suite.test(
+    'p08 a settled card below takes no move of the pointer from the one that waits',
+    async (open) => {
+      const page = await open('turn-group', { session: SESSION });
+      await rest(page);
+      await press(page, button(page, 'Allow once'));
+      await page.getByText('Decided: allowed once.', { exact: false }).waitFor();
+      await rest(page);
+      await press(page, button(page, 'Open it'));
+      await page.getByText('2 of 3 decided, sent together').waitFor();
+      assert.equal((await calls(page, 'decide')).length, 2);
+    },
+  );
+
   await suite.test('p06 an always of a tool says what it covers before it is given', async (open) => {
     const page = await open('turn-group', { session: SESSION });
     await rest(page);

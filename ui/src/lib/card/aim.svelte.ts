@@ -22,6 +22,17 @@ import {
 
 /** Where the pointer was last seen, whoever looked: tells a moved pointer from a page that moved under it. */
 let pointerPlace: string | null = null;
+/** The last move, and whether the pointer went anywhere by it: one answer for every card that hears of it. */
+let lastMove: { readonly event: PointerEvent; readonly went: boolean } | null = null;
+
+function went(event: PointerEvent): boolean {
+  if (lastMove?.event === event) return lastMove.went;
+  const place = `${event.screenX},${event.screenY}`;
+  lastMove = { event, went: place !== pointerPlace };
+  pointerPlace = place;
+  return lastMove.went;
+}
+
 /** From a card's place over the dock to the parts of the session's screen. */
 const AROUND = 2;
 let windowActiveSince = Number.NEGATIVE_INFINITY;
@@ -90,9 +101,7 @@ export class Aim {
     window.addEventListener(
       'pointermove',
       (event) => {
-        const place = `${event.screenX},${event.screenY}`;
-        if (place !== pointerPlace) this.guard = pointerMoved(this.guard, this.now());
-        pointerPlace = place;
+        if (went(event)) this.guard = pointerMoved(this.guard, this.now());
       },
       { capture: true, signal },
     );
