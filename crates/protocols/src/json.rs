@@ -33,6 +33,11 @@ impl<'a> Fields<'a> {
         self.0.iter().any(|(field, _)| field == name)
     }
 
+    /// The names, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(field, _)| &**field)
+    }
+
     /// How often a name stands there.
     pub(crate) fn count(&self, name: &str) -> usize {
         self.0.iter().filter(|(field, _)| field == name).count()

@@ -10,11 +10,13 @@ mod codec;
 mod headers;
 mod json;
 pub mod managed;
+pub mod own_tools;
 mod paths;
 mod protocol;
 mod reconcile;
 pub mod runs;
 mod times;
+mod told;
 
 pub use ask::{Ask, Refusal, Repeat};
 pub use codec::{Body, Opened, Parsed, Seen, SessionCodec};
