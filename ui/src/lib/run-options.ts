@@ -1,5 +1,5 @@
 /** The form of a session's run options: fields as they are typed, and what is wrong with them. Pure. */
-import type { ApprovalMode, QuestionMode, RunOptions } from '$lib/contract';
+import type { ApprovalMode, QuestionMode, RunOptions, SessionHeader, UnaskedMark } from '$lib/contract';
 
 /** Commands of a list at most. */
 export const MOST_COMMANDS = 200;
@@ -101,4 +101,27 @@ export function readOptions(
 /** Whether commands run without a person's yes in this mode. */
 export function runsUnasked(mode: ApprovalMode): boolean {
   return mode.mode === 'auto' || mode.mode === 'commands';
+}
+
+/** The options that hold: of the run that goes on, else of the next one. */
+function holding(
+  header: Pick<SessionHeader, 'run_options' | 'running_options'>,
+): { readonly options: RunOptions; readonly running: boolean } | null {
+  if (header.running_options !== null) return { options: header.running_options, running: true };
+  return header.run_options === null ? null : { options: header.run_options, running: false };
+}
+
+/** The mark of a session whose commands run unasked; `null` where the person is asked, or everything is refused (P-50). */
+export function unaskedMark(
+  header: Pick<SessionHeader, 'run_options' | 'running_options'>,
+): UnaskedMark | null {
+  const held = holding(header);
+  if (held === null || !runsUnasked(held.options.approvals)) return null;
+  const { options, running } = held;
+  const mode = options.approvals;
+  return {
+    listed: mode.mode === 'commands' ? mode.commands.length : null,
+    running,
+    until: running ? null : (options.unasked_until ?? null),
+  };
 }

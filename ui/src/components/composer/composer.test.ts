@@ -4,6 +4,7 @@ import userEvent from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import App from '../../App.svelte';
 import { inTime } from '../chunks';
+import { sampleHeader, sampleRow } from '$lib/backend/fake/samples';
 import { runOptions, runs, runServer, runSteered, runUnasked } from '$lib/backend/fake/stories/runs';
 import type { World } from '$lib/backend/fake/world';
 
@@ -12,12 +13,12 @@ await inTime();
 
 const TITLE = 'Port the importer';
 
-async function open(world: World) {
+async function open(world: World, title = TITLE) {
   world.facts.preferences.language = 'en';
   const shown = render(App, { backend: world });
   const user = userEvent.setup();
-  await user.click(await screen.findByTitle(TITLE));
-  await screen.findByRole('heading', { level: 1, name: TITLE });
+  await user.click(await screen.findByTitle(title));
+  await screen.findByRole('heading', { level: 1, name: title });
   return { user, ...shown };
 }
 
@@ -68,6 +69,25 @@ describe('run options', () => {
     expect(within(screen.getByRole('navigation')).queryByText('commands run unasked')).not.toBeNull();
     world.updateHeader(1, { running_options: null }, { state: { kind: 'idle' } });
     await vi.waitFor(() => expect(screen.queryByRole('note')).toBeNull());
+  });
+
+  it('p50 a session whose commands run unasked is marked in the sidebar while another one is open', async () => {
+    const world = runUnasked();
+    const other = world.addSession(sampleHeader(sampleRow({ id: 7, title: 'Quiet one' })));
+    world.updateHeader(1, {
+      running_options: null,
+      run_options: { ...runOptions, approvals: { mode: 'commands', commands: ['ls', 'pwd'] } },
+    });
+    await open(world, other.header.row.title ?? '');
+    const links = within(screen.getByRole('navigation'));
+    const marked = links.getByRole('button', { name: /2 listed commands run without asking/ });
+    expect(marked.getAttribute('title')).toBe('Port the importer');
+    expect(within(marked).getByText('commands run unasked').getAttribute('title')).toContain(
+      'Only in this session, for an hour or until you change it.',
+    );
+    expect(links.getAllByText('commands run unasked')).toHaveLength(1);
+    world.updateHeader(1, { run_options: runOptions });
+    await vi.waitFor(() => expect(links.queryByText('commands run unasked')).toBeNull());
   });
 
   it('p50 a mode that asks nobody says when it lapses', async () => {

@@ -1,14 +1,7 @@
 /** Words for how runs are asked for, what an "always" covers, and what can be done where a run ended early. */
-import type {
-  ApprovalMode,
-  RunOptions,
-  Scope,
-  ServerWarning,
-  SessionHeader,
-  StopReason,
-} from '$lib/contract';
+import type { ApprovalMode, Scope, ServerWarning, StopReason, UnaskedMark } from '$lib/contract';
 import { formatClock } from '$lib/format/format';
-import { runsUnasked, type RowProblem } from '$lib/run-options';
+import type { RowProblem } from '$lib/run-options';
 import { m } from '$paraglide/messages';
 
 /** What of a server holds for the runs of its sessions, and is said beside them. */
@@ -28,35 +21,21 @@ export function modeShort(mode: ApprovalMode): string {
   }
 }
 
-/** The options that hold: of the run that goes on, else of the next one. */
-export function holding(
-  header: Pick<SessionHeader, 'run_options' | 'running_options'>,
-): { readonly options: RunOptions; readonly running: boolean } | null {
-  if (header.running_options !== null) return { options: header.running_options, running: true };
-  return header.run_options === null ? null : { options: header.run_options, running: false };
-}
-
-function scopeOfMode(options: RunOptions, running: boolean): string {
-  if (running) return m.mode_scope_run();
-  const until = options.unasked_until;
-  return until === undefined ? m.mode_scope() : m.mode_scope_until({ time: formatClock(until).slice(0, 5) });
-}
-
-/** What runs unasked and where that holds; `null` where the person is asked, or everything is refused (P-50). */
-export function unaskedWords(
-  header: Pick<SessionHeader, 'run_options' | 'running_options'>,
-): { readonly what: string; readonly scope: string; readonly running: boolean } | null {
-  const held = holding(header);
-  if (held === null || !runsUnasked(held.options.approvals)) return null;
-  const { options, running } = held;
-  const mode = options.approvals;
+/** What runs unasked, and where that holds. */
+export function unaskedWords(mark: UnaskedMark): { readonly what: string; readonly scope: string } {
+  const { listed, running, until } = mark;
   const what =
-    mode.mode === 'commands'
-      ? (running ? m.mode_commands_now : m.mode_commands_next)({ count: mode.commands.length })
+    listed !== null
+      ? (running ? m.mode_commands_now : m.mode_commands_next)({ count: listed })
       : running
         ? m.mode_auto_now()
         : m.mode_auto_next();
-  return { what, scope: scopeOfMode(options, running), running };
+  const scope = running
+    ? m.mode_scope_run()
+    : until === null
+      ? m.mode_scope()
+      : m.mode_scope_until({ time: formatClock(until).slice(0, 5) });
+  return { what, scope };
 }
 
 export function rowProblemWords(problem: RowProblem): string {

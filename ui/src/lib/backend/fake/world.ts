@@ -26,6 +26,7 @@ import type {
   SessionRow,
 } from '$lib/contract';
 import type { Backend, CloseAsked, CommandName } from '../backend';
+import { unaskedMark } from '$lib/run-options';
 import { probe } from './probe';
 import { sampleHeader, sampleRow, sampleServer, userSaid } from './samples';
 import { decided, declined, told, without } from './turns';
@@ -119,7 +120,7 @@ export class World implements Backend {
 
   updateHeader(session: SessionId, change: Partial<SessionHeader>, row: Partial<SessionRow> = {}): void {
     const world = this.of(session);
-    const header = { ...world.header, ...change, row: { ...world.header.row, ...row } };
+    const header = marked({ ...world.header, ...change, row: { ...world.header.row, ...row } });
     this.change(session, { kind: 'header', header });
     this.overview({ kind: 'session', row: header.row });
   }
@@ -136,7 +137,7 @@ export class World implements Backend {
 
   addSession(header: SessionHeader, items: Item[] = [], more: Partial<WorldSession> = {}): WorldSession {
     const session: WorldSession = {
-      header,
+      header: marked(header),
       items,
       requests: [],
       log: [],
@@ -497,6 +498,12 @@ export class World implements Backend {
     page_ready: () => null,
     close_window: () => null,
   };
+}
+
+/** The row says what the header's options mean, as the engine has it. */
+function marked(header: SessionHeader): SessionHeader {
+  const unasked = unaskedMark(header) ?? undefined;
+  return { ...header, row: { ...header.row, unasked } };
 }
 
 function textOf(item: Item): string {
