@@ -7,6 +7,7 @@ import { firstToShow, isUnsettled, lingerMs } from './card/dock';
 import { linkParts, saysMore } from './card/own-tool';
 import { readLink } from './composer/images';
 import type { AppError, Request } from './contract';
+import { decisionWords } from './i18n/words';
 import { otherOrigin, trusting } from './origin';
 import { emptyFields, fieldsOf, readOptions } from './server-form';
 import { sampleServer } from './backend/fake/samples';
@@ -27,6 +28,25 @@ describe('answers that leave together', () => {
     expect(isUnsettled(gathered)).toBe(false);
     expect(firstToShow([gathered, open])).toBe(open);
     expect(lingerMs(gathered, false)).toBeLessThan(lingerMs(member('x', { kind: 'expired' }), false));
+  });
+
+  it('are not said to be on their way before they are', () => {
+    const row = {
+      number: 1,
+      session: 1,
+      request: 'a',
+      at: 1,
+      by: 'you',
+      choice: 'deny',
+      tool: 'deploy',
+      subject: 'x',
+      reason: null,
+      digest: 'd',
+      fate: { kind: 'sending' },
+      waited_ms: 1,
+    } as const;
+    expect(decisionWords(row, true)).toBe('denied · waits for the others');
+    expect(decisionWords(row)).toBe('denied · sending');
   });
 
   it('are all declined to make way, the decided ones too', () => {

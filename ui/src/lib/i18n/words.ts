@@ -268,7 +268,7 @@ const CHOICES: Record<ChoiceKind, () => string> = {
 export const choiceWords = (choice: ChoiceKind): string => CHOICES[choice]();
 
 /** What a ledger row says: what, by whom when it was not the person, and its fate while that is open. */
-export function decisionWords(row: LedgerRow): string {
+export function decisionWords(row: LedgerRow, gathered = false): string {
   const by: Record<LedgerRow['by'], string | null> = {
     you: null,
     elsewhere: m.by_elsewhere(),
@@ -277,10 +277,11 @@ export function decisionWords(row: LedgerRow): string {
     stop: m.by_stop(),
   };
   const fate: Record<LedgerRow['fate']['kind'], string | null> = {
-    sending: m.fate_sending(),
+    sending: gathered ? m.fate_gathered() : m.fate_sending(),
     accepted: null,
     refused: m.fate_refused(),
     superseded: m.fate_superseded(),
+    unknown: m.fate_unknown(),
   };
   const what = row.by === 'expiry' || row.by === 'stop' ? null : choiceWords(row.choice);
   return [what, by[row.by], fate[row.fate.kind]].filter((word) => word !== null).join(' · ');
