@@ -202,6 +202,12 @@ pub trait Protocol: Send + Sync {
         false
     }
 
+    /// What is wrong with a setup for this agent, in words, as far as it can be told here: asked before one is sent.
+    fn amiss(&self, agent: &str, setup: &SessionSetup) -> Option<String> {
+        let _ = (agent, setup);
+        None
+    }
+
     /// Changes how a session is set up, at once. `None` = it goes with what is sent next ([`Outgoing::Message`],
     /// [`Outgoing::Answers`]).
     fn change_setup(&self, session: &str, change: &SetupChange) -> Option<Ask<()>> {
