@@ -16,6 +16,7 @@ use crate::{
     Manner, PracticeError,
     runs::kept::Kept,
     session::{Answer, Profile, Program, State},
+    turns,
 };
 
 /// One line of the file.
@@ -39,6 +40,8 @@ pub(crate) enum Record {
     Deleted { session: String },
     /// A session of the `runs` side as it is now.
     Runs { kept: Box<Kept> },
+    /// A session of the `turns` side as it is now.
+    Turns { kept: Box<turns::kept::Kept> },
 }
 
 /// A sub-agent, without its events.
@@ -126,14 +129,15 @@ pub(crate) struct Opened {
     pub(crate) writer: Writer,
     pub(crate) found: Vec<Found>,
     pub(crate) runs: Vec<Kept>,
+    pub(crate) turns: Vec<turns::kept::Kept>,
     /// How many starts the file has seen, with this one.
     pub(crate) generation: u64,
 }
 
 /// Reads the file, writes it anew without what is no longer needed, and opens it for more.
 pub(crate) fn open(path: &Path) -> Result<Opened, PracticeError> {
-    let (found, runs, generation) = read(path).map_err(PracticeError::StateFile)?;
-    let file = compact(path, &found, &runs, generation + 1).map_err(PracticeError::StateFile)?;
+    let contents = read(path).map_err(PracticeError::StateFile)?;
+    let file = compact(path, &contents).map_err(PracticeError::StateFile)?;
     let (lines, received) = mpsc::channel::<String>();
     let thread = std::thread::Builder::new()
         .name("practice-keep".into())
@@ -141,7 +145,8 @@ pub(crate) fn open(path: &Path) -> Result<Opened, PracticeError> {
         .map_err(PracticeError::StateFile)?;
     let lines = Arc::new(lines);
     let keep = Keep { lines: Some(Arc::clone(&lines)) };
-    Ok(Opened { keep, writer: Writer { lines, thread }, found, runs, generation: generation + 1 })
+    let Contents { found, runs, turns, generation } = contents;
+    Ok(Opened { keep, writer: Writer { lines, thread }, found, runs, turns, generation })
 }
 
 fn write_lines(file: File, lines: &mpsc::Receiver<String>) {
@@ -160,13 +165,25 @@ fn write_lines(file: File, lines: &mpsc::Receiver<String>) {
     }
 }
 
-fn read(path: &Path) -> std::io::Result<(Vec<Found>, Vec<Kept>, u64)> {
+/// What a file holds.
+#[derive(Default)]
+struct Contents {
+    found: Vec<Found>,
+    runs: Vec<Kept>,
+    turns: Vec<turns::kept::Kept>,
+    /// How many starts it has seen, with the one that reads it.
+    generation: u64,
+}
+
+fn read(path: &Path) -> std::io::Result<Contents> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new(), 0)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Contents { generation: 1, ..Contents::default() });
+        }
         Err(error) => return Err(error),
     };
-    let (mut found, mut runs, mut generation) = (Vec::<Found>::new(), Vec::<Kept>::new(), 0);
+    let Contents { mut found, mut runs, mut turns, mut generation } = Contents::default();
     for line in BufReader::new(file).split(b'\n') {
         // A torn last line of a killed process is no line.
         let Ok(record) = serde_json::from_slice::<Record>(&line?) else { continue };
@@ -181,7 +198,14 @@ fn read(path: &Path) -> std::io::Result<(Vec<Found>, Vec<Kept>, u64)> {
                 runs.retain(|known| known.id != kept.id);
                 runs.push(*kept);
             }
-            Record::Deleted { session } => found.retain(|known| known.session != session),
+            Record::Turns { kept } => {
+                turns.retain(|known| known.id != kept.id);
+                turns.push(*kept);
+            }
+            Record::Deleted { session } => {
+                found.retain(|known| known.session != session);
+                turns.retain(|known| known.id != session);
+            }
             Record::Session { session, manner, profile, program, answers, threads } => {
                 let (profile, program) = (*profile, *program);
                 match found.iter_mut().find(|known| known.session == session) {
@@ -198,10 +222,10 @@ fn read(path: &Path) -> std::io::Result<(Vec<Found>, Vec<Kept>, u64)> {
             }
         }
     }
-    Ok((found, runs, generation))
+    Ok(Contents { found, runs, turns, generation: generation + 1 })
 }
 
-fn compact(path: &Path, found: &[Found], runs: &[Kept], generation: u64) -> std::io::Result<File> {
+fn compact(path: &Path, contents: &Contents) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -217,8 +241,8 @@ fn compact(path: &Path, found: &[Found], runs: &[Kept], generation: u64) -> std:
         serde_json::to_writer(&mut file, record)?;
         file.write_all(b"\n")
     };
-    write(&Record::Start { generation })?;
-    for one in found {
+    write(&Record::Start { generation: contents.generation })?;
+    for one in &contents.found {
         write(&Record::Session {
             session: one.session.clone(),
             manner: one.manner,
@@ -236,8 +260,11 @@ fn compact(path: &Path, found: &[Found], runs: &[Kept], generation: u64) -> std:
             })?;
         }
     }
-    for kept in runs {
+    for kept in &contents.runs {
         write(&Record::Runs { kept: Box::new(kept.clone()) })?;
+    }
+    for kept in &contents.turns {
+        write(&Record::Turns { kept: Box::new(kept.clone()) })?;
     }
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;

@@ -4,7 +4,7 @@
 //! in the app is what the tests are driven by.
 //!
 //! It promises: loopback only; a token of 256 random bits unless one is given; sessions that survive a restart where a
-//! state file is named (those of `turns` alone do not); no lock held across an await; every step of an agent can be held and released by tests.
+//! state file is named; no lock held across an await; every step of an agent can be held and released by tests.
 
 mod control;
 mod counters;
@@ -69,20 +69,20 @@ impl Practice {
             Some(token) => token.clone(),
             None => ids::random_token()?,
         };
-        let (keep, writer, found, runs, generation) = match config.state_file.clone() {
-            None => (Keep::default(), None, Vec::new(), Vec::new(), 0),
+        let (keep, writer, found, runs, turns, generation) = match config.state_file.clone() {
+            None => (Keep::default(), None, Vec::new(), Vec::new(), Vec::new(), 0),
             Some(path) => {
                 let opened = tokio::task::spawn_blocking(move || keep::open(&path)).await;
                 let opened = opened.map_err(|error| PracticeError::StateFile(std::io::Error::other(error)))?;
-                let keep::Opened { keep, writer, found, runs, generation } = opened?;
-                (keep, Some(writer), found, runs, generation)
+                let keep::Opened { keep, writer, found, runs, turns, generation } = opened?;
+                (keep, Some(writer), found, runs, turns, generation)
             }
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, config.port.unwrap_or(0))).await;
         let listener = listener.map_err(PracticeError::Listen)?;
         let port = listener.local_addr().map_err(PracticeError::Listen)?.port();
         let world = World::new(&config, token.clone(), port, generation, keep);
-        world.restore(found, runs);
+        world.restore(found, runs, turns);
         if config.turns.location == TurnsLocation::OtherOrigin {
             let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(PracticeError::Listen)?;
             let port = other.local_addr().map_err(PracticeError::Listen)?.port();

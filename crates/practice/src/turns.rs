@@ -3,7 +3,7 @@
 //!
 //! It promises the exact shapes, statuses and frames: names and one line of JSON, no event ids, no heartbeats. A turn
 //! goes on after its reader left, and history shows nothing of a step before the step is over. Nothing here runs a
-//! tool: what a tool gives back is in the script or in the rules. Sessions live as long as the server.
+//! tool: what a tool gives back is in the script or in the rules.
 
 mod agents;
 mod config;
@@ -12,6 +12,7 @@ mod desk;
 mod free;
 mod history;
 pub(crate) mod http;
+pub(crate) mod kept;
 mod log;
 mod manner;
 mod pace;

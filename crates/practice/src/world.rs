@@ -22,7 +22,7 @@ use crate::{
     runs::{Runs, kept::Kept},
     scenario::{self, Scenario},
     session::{Cell, Item, Phase, Profile, Thread, Turn, now},
-    turns::Turns,
+    turns::{self, Turns},
     voice,
 };
 
@@ -121,7 +121,7 @@ impl World {
         let pulse = watch::Sender::new(0);
         Arc::new(Self {
             runs: Runs::new(config.runs.clone(), runs_ids, pulse.clone(), keep.clone()),
-            turns: Turns::new(config.turns.clone(), turns_ids, pulse.clone()),
+            turns: Turns::new(config.turns.clone(), turns_ids, pulse.clone(), keep.clone()),
             control_token: token.clone(),
             port,
             ids,
@@ -246,8 +246,9 @@ impl World {
     }
 
     /// Puts back what the state file held, and goes on where it stopped.
-    pub(crate) fn restore(self: &Arc<Self>, found: Vec<Found>, runs: Vec<Kept>) {
+    pub(crate) fn restore(self: &Arc<Self>, found: Vec<Found>, runs: Vec<Kept>, turns: Vec<turns::kept::Kept>) {
         self.runs.restore(runs);
+        turns::kept::restore(self, turns);
         for one in found {
             let cell = self.cell(one.session, one.manner, one.profile, self.pace);
             cell.restore(|state| {

@@ -20,13 +20,16 @@ pub(crate) struct Enabled {
 }
 
 /// How a session is set up.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setup {
     pub(crate) agent: String,
     pub(crate) enabled: Vec<Enabled>,
     pub(crate) options: BTreeMap<String, String>,
     /// The client's tools as they were declared.
     pub(crate) tools: Vec<Value>,
+    /// Counts the changes.
+    #[serde(default)]
+    pub(crate) revision: u64,
 }
 
 /// What a request wants of it. Missing = as it is.
@@ -50,7 +53,8 @@ pub(crate) struct AgentChange {
 }
 
 /// Who answers a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Party {
     /// The server, inline.
     Server,
@@ -92,6 +96,7 @@ impl Setup {
 
     /// Takes a change: lists are replaced, options merged by key; the agent's name stays.
     pub(crate) fn apply(&mut self, change: Change) {
+        self.revision += 1;
         if let Some(agent) = change.agent {
             if let Some(tools) = agent.tools {
                 self.enabled = tools;
@@ -173,6 +178,7 @@ mod tests {
             enabled: vec![trusted("clock", true), trusted("write_note", false)],
             options: [("api_key", "s3cret"), ("tone", "dry")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             tools: vec![json!({"name": "calc"})],
+            revision: 0,
         }
     }
 

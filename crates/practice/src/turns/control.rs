@@ -88,7 +88,11 @@ impl TurnsControl {
     /// When there is no such session or scenario.
     pub fn arm(&self, session: &str, scenario: &str) -> Result<(), PracticeError> {
         let steps: VecDeque<_> = scenario::find(scenario)?.steps.into();
-        self.with(session, |session| session.script = steps)
+        self.with(session, |session| {
+            session.script = steps;
+            // A script of the same length is another one all the same.
+            session.setup.revision += 1;
+        })
     }
 
     /// The ids of all sessions, oldest first.

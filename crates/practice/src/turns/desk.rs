@@ -8,17 +8,20 @@ use std::{
 };
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     TurnsManner, TurnsPost,
     config::{Party, Setup},
+    kept::{self, Mark},
     log::Log,
     shape::{CallOut, Content, Entry, Message},
 };
 use crate::{
     ids::Ids,
+    keep::Keep,
     runs::stream::Item,
     scenario::{Call, Step},
     session::{Gate, now},
@@ -30,6 +33,7 @@ pub(crate) struct Turns {
     pulse: watch::Sender<u64>,
     world: watch::Sender<u64>,
     ids: Ids,
+    keep: Keep,
 }
 
 /// What is known.
@@ -47,6 +51,8 @@ pub(crate) struct Desk {
     pub(crate) other_port: Option<u16>,
     /// Sessions made from now on are held.
     pub(crate) hold_new: bool,
+    /// The sessions as the state file has them.
+    pub(crate) marks: BTreeMap<String, Mark>,
 }
 
 /// A session.
@@ -81,7 +87,7 @@ pub(crate) struct Running {
 }
 
 /// A message of the person in v4's inbox.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Letter {
     pub(crate) id: String,
     pub(crate) timestamp: String,
@@ -89,7 +95,7 @@ pub(crate) struct Letter {
 }
 
 /// Calls that wait for the client, and what follows their answers.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) calls: Vec<HeldCall>,
     pub(crate) rest: VecDeque<Step>,
@@ -99,7 +105,7 @@ pub(crate) struct Held {
 }
 
 /// One of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HeldCall {
     pub(crate) id: String,
     pub(crate) party: Party,
@@ -111,7 +117,8 @@ pub(crate) struct HeldCall {
 }
 
 /// What the client said to a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
     /// What the client's tool gave back; in v4 with the id of its input.
     Result(Content, Option<String>),
@@ -153,7 +160,7 @@ impl Session {
 }
 
 impl Turns {
-    pub(crate) fn new(manner: TurnsManner, ids: Ids, world: watch::Sender<u64>) -> Self {
+    pub(crate) fn new(manner: TurnsManner, ids: Ids, world: watch::Sender<u64>, keep: Keep) -> Self {
         let desk = Desk {
             manner,
             sessions: Vec::new(),
@@ -162,8 +169,9 @@ impl Turns {
             posts: Vec::new(),
             other_port: None,
             hold_new: false,
+            marks: BTreeMap::new(),
         };
-        Self { desk: Mutex::new(desk), pulse: watch::Sender::new(0), world, ids }
+        Self { desk: Mutex::new(desk), pulse: watch::Sender::new(0), world, ids, keep }
     }
 
     /// Looks at it.
@@ -171,9 +179,18 @@ impl Turns {
         look(&self.desk.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes it and tells everybody who waits.
+    /// Changes it, keeps what must survive a restart, and tells everybody who waits.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Desk) -> T) -> T {
-        let result = change(&mut self.desk.lock().unwrap_or_else(PoisonError::into_inner));
+        let result = {
+            let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+            let result = change(&mut desk);
+            if self.keep.is_on() {
+                for record in kept::changed(&mut desk) {
+                    self.keep.write(&record);
+                }
+            }
+            result
+        };
         self.pulse.send_modify(|count| *count += 1);
         self.world.send_modify(|count| *count += 1);
         result

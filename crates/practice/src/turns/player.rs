@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use self::tell::{Draft, Voice};
 pub(super) use self::{
     tell::Turned,
-    work::{Work, begin, enter, idle, receive, work_off},
+    work::{Work, begin, enter, go_on, idle, receive, work_off},
 };
 use super::{
     TurnsManner,

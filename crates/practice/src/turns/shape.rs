@@ -107,7 +107,7 @@ impl Message {
 }
 
 /// A message of the history with what v4 adds to it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) timestamp: String,

@@ -9,7 +9,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use crate::client::{get, listed, patient, post};
+use crate::client::{get, listed, patient, post, raw};
 
 async fn start(arguments: &[&str]) -> (Child, Value) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_practice"))
@@ -34,6 +34,17 @@ async fn it_says_where_it_listens_and_ends_with_its_input() {
     assert_eq!(get(&format!("{}/agents", line["claude_base_url"].as_str().unwrap())).await.status, 200);
     drop(child.stdin.take());
     assert!(patient(child.wait()).await.unwrap().success());
+}
+
+#[tokio::test]
+async fn it_speaks_the_version_of_turns_it_is_told_to() {
+    let wanted = ["--token", "tok", "--turns", "v4", "--turns-faults", "measured", "--turns-scenario", "turns-plain"];
+    let (_child, line) = start(&wanted).await;
+    let base = line["turns_base_url"].as_str().unwrap();
+    assert_eq!(get(&format!("{base}/meta")).await.json()["version"], 4);
+    let session = format!("{base}/sessions/{}", line["turns_sessions"][0].as_str().unwrap());
+    let found = raw(&session, "GET", &[("authorization", "Bearer tok")], "").await.unwrap();
+    assert_eq!((found.status, &found.json()["pending"]), (200, &json!([])));
 }
 
 #[cfg(unix)]
@@ -72,7 +83,14 @@ async fn a_killed_server_finds_its_sessions_again_under_the_same_port_and_token(
 
 #[tokio::test]
 async fn a_wrong_argument_is_told_and_nothing_starts() {
-    for arguments in [&["--port"][..], &["--port", "x"], &["--dialect", "klingon"], &["--what", "1"]] {
+    for arguments in [
+        &["--port"][..],
+        &["--port", "x"],
+        &["--dialect", "klingon"],
+        &["--turns", "v5"],
+        &["--turns-faults", "some"],
+        &["--what", "1"],
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_practice")).args(arguments).output();
         let output = patient(output).await.unwrap();
         assert_eq!(output.status.code(), Some(2));

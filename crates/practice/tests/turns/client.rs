@@ -7,7 +7,7 @@ mod wire;
 use practice::{Config, Control, Practice, TurnsControl, TurnsManner, TurnsVersion};
 use serde_json::{Value, json};
 
-pub use wire::{Answer, Ended, Frame, Live, raw};
+pub use wire::{Answer, Ended, Frame, Live, patient, raw};
 
 const TOKEN: &[(&str, &str)] = &[("authorization", "Bearer tok"), ("content-type", "application/json")];
 
@@ -28,7 +28,11 @@ pub async fn rig_of(version: TurnsVersion) -> Rig {
 }
 
 pub async fn rig_with(manner: TurnsManner) -> Rig {
-    let practice = wire::server_with(Config { turns: manner, ..Config::default() }).await;
+    on_file(Config { turns: manner, ..Config::default() }).await
+}
+
+pub async fn on_file(config: Config) -> Rig {
+    let practice = wire::server_with(config).await;
     let control = practice.control();
     let (turns, base) = (control.turns(), practice.turns_base_url());
     Rig { practice, control, turns, base }

@@ -10,6 +10,7 @@ mod faults;
 mod followers;
 mod inputs;
 mod measured;
+mod restart;
 mod revised;
 mod scenarios;
 mod turns;

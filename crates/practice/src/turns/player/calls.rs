@@ -156,7 +156,7 @@ impl Player {
     }
 
     /// v4: answers come alone, and each is carried out as it comes.
-    async fn answered_one_by_one(&mut self) {
+    pub(super) async fn answered_one_by_one(&mut self) {
         let mut answered = Vec::new();
         loop {
             let session = self.session.clone();

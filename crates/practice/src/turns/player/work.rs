@@ -120,6 +120,12 @@ pub(in crate::turns) fn work_off(world: &Arc<World>, session: &str, place: Place
     world.players.spawn(player.inbox());
 }
 
+/// Goes on in a v4 session whose server was started again.
+pub(in crate::turns) fn go_on(world: &Arc<World>, session: &str, place: Place) {
+    let player = player(world, session, place, Voice::Session, None);
+    world.players.spawn(player.inbox_behind_calls());
+}
+
 impl Player {
     /// One turn of v3.
     async fn turn(mut self, work: Work) {
@@ -221,26 +227,58 @@ impl Player {
         });
     }
 
-    /// v4: works the inbox off, message by message.
-    async fn inbox(mut self) {
-        let stop = self.world.stop.clone();
-        while let Some(cancel) = self.next_letter() {
-            let played = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = cancel.cancelled() => None,
-                played = self.play() => Some(played),
-            };
-            match played {
-                Some(Ok(()) | Err(Broken::Waits)) => self.close_draft(),
-                Some(Err(Broken::Failed { code, message })) => {
-                    self.close_draft();
-                    let failure = self.stamped(Failure { code, message });
-                    self.log(Event::Error(failure));
+    /// v4: waits for the answers to calls that were made before, and works the inbox off.
+    async fn inbox_behind_calls(mut self) {
+        let held = self.with(|session| session.held.clone());
+        if let Some(held) = held {
+            (self.message, self.outputs) = (held.message, held.outputs);
+            let cancel = CancellationToken::new();
+            self.with(|session| {
+                if let Some(running) = session.running.get_mut(&self.number) {
+                    running.cancel = cancel.clone();
                 }
-                None => self.cancelled(),
+            });
+            if !self.worked(cancel, true).await {
+                return;
             }
         }
+        self.inbox().await;
+    }
+
+    /// v4: works the inbox off, message by message.
+    async fn inbox(mut self) {
+        while let Some(cancel) = self.next_letter() {
+            if !self.worked(cancel, false).await {
+                return;
+            }
+        }
+    }
+
+    /// Plays what there is, first waiting for answers where calls are `held`. Gives `false` where the server ends.
+    async fn worked(&mut self, cancel: CancellationToken, held: bool) -> bool {
+        let stop = self.world.stop.clone();
+        let work = async {
+            if held {
+                self.answered_one_by_one().await;
+            }
+            self.play().await
+        };
+        let played = tokio::select! {
+            biased;
+            () = stop.cancelled() => return false,
+            () = cancel.cancelled() => None,
+            played = work => Some(played),
+        };
+        match played {
+            Some(Ok(()) | Err(Broken::Waits)) => self.close_draft(),
+            Some(Err(Broken::Failed { code, message })) => {
+                self.close_draft();
+                let failure = self.stamped(Failure { code, message });
+                self.log(Event::Error(failure));
+            }
+            None => self.cancelled(),
+        }
+        true
     }
 
     /// Takes the next message up, with what cancels the work on it. `None` = there is none, and this work is over.
