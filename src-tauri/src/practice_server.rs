@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use contract::{
-    command::ScenarioRow,
+    command::{ScenarioRow, SetPractice},
     error::{AppError, ErrorCode},
     server::{PRACTICE_SERVER, ServerId},
     session::SessionId,
@@ -22,7 +22,7 @@ pub struct PracticeServer {
 }
 
 enum Order {
-    Switch { engine: Engine, on: bool, done: oneshot::Sender<Result<(), AppError>> },
+    Switch { engine: Engine, to: SetPractice, done: oneshot::Sender<Result<(), AppError>> },
     Start { scenario: String, done: oneshot::Sender<Result<String, AppError>> },
     Stop { done: oneshot::Sender<()> },
 }
@@ -39,10 +39,10 @@ impl PracticeServer {
     /// Switches it on or off and tells the engine. Switching to what it is already does nothing.
     ///
     /// # Errors
-    /// Where it cannot listen or read its file, or the engine refuses it.
-    pub async fn switch(&self, engine: &Engine, on: bool) -> Result<(), AppError> {
+    /// Where it cannot listen or read its file, or the engine refuses it: `StopsRuns` where something runs in it.
+    pub async fn switch(&self, engine: &Engine, to: SetPractice) -> Result<(), AppError> {
         let engine = engine.clone();
-        self.ask(|done| Order::Switch { engine, on, done }).await?
+        self.ask(|done| Order::Switch { engine, to, done }).await?
     }
 
     /// Starts a scenario in a new session and finds that session in the engine.
@@ -80,15 +80,17 @@ async fn own(mut inbox: mpsc::Receiver<Order>, state_file: PathBuf) {
     while let Some(order) = inbox.recv().await {
         // Whoever asked may have gone away: what was ordered is done all the same.
         match order {
-            Order::Switch { engine, on: true, done } => {
+            Order::Switch { engine, to: SetPractice { on: true, .. }, done } => {
                 let _ = done.send(switch_on(&engine, &mut running, &state_file).await);
             }
-            Order::Switch { engine, on: false, done } => {
-                engine.detach_practice().await;
-                if let Some(practice) = running.take() {
+            Order::Switch { engine, to: SetPractice { on: false, stop_runs }, done } => {
+                let detached = engine.detach_practice(stop_runs).await;
+                if detached.is_ok()
+                    && let Some(practice) = running.take()
+                {
                     practice.stop().await;
                 }
-                let _ = done.send(Ok(()));
+                let _ = done.send(detached);
             }
             Order::Start { scenario, done } => {
                 let _ = done.send(match &running {

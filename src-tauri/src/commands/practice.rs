@@ -12,7 +12,7 @@ use crate::{practice_server, shell::Shell};
 #[tauri::command]
 pub async fn set_practice(shell: State<'_, Shell>, args: SetPractice) -> Result<(), AppError> {
     let engine = shell.engine().await?;
-    shell.practice.switch(&engine, args.on).await?;
+    shell.practice.switch(&engine, args).await?;
     let mut preferences = shell.preferences.load();
     preferences.practice_on = args.on;
     engine.set_preferences(preferences).await

@@ -108,7 +108,7 @@ async fn managed_edge_12_a_token_that_is_refused_midway_stops_everything_until_t
     let asked = stage.rig.control.counters().requests;
     let server = stage.rig.server.clone();
     let token = "another-token-of-the-same-server".to_owned();
-    stage.rig.engine.replace_token(ReplaceToken { server, token, session_only: true }).await?;
+    stage.rig.engine.replace_token(ReplaceToken { server, token, session_only: true, stop_runs: false }).await?;
     stage.rig.control.until(|seen| seen.opened.len() > opened && seen.requests > asked).await?;
     stage.view.until("what was missed", |view| view.text().contains("Meanwhile")).await?;
     assert_eq!(stage.said().await?[1..], ["Meanwhile"]);

@@ -192,6 +192,7 @@ async fn p21_a_new_token_takes_the_refused_stream_up_again() -> Result<()> {
         server: rig.server.clone(),
         token: " another\n".to_owned(),
         session_only: false,
+        stop_runs: false,
     };
     rig.engine.replace_token(replace).await?;
     view.until("the live stream", is_live).await?;

@@ -178,6 +178,7 @@ async fn a_new_token_in_the_middle_of_a_run_keeps_its_stream_and_sends_the_answe
         server: stage.rig.server.clone(),
         token: "another".to_owned(),
         session_only: true,
+        stop_runs: false,
     };
     stage.rig.engine.replace_token(token).await?;
     stage.view.until("its end", |view| says(view, "The tool said: one") && is_over(view)).await?;

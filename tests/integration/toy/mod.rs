@@ -11,7 +11,9 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
 use contract::{
-    command::{CreateSession, NoArgs, PauseServer, QueuedAction, QueuedMessageAction, SendMessage, SessionRef},
+    command::{
+        CreateSession, NoArgs, PauseServer, QueuedAction, QueuedMessageAction, ReplaceToken, SendMessage, SessionRef,
+    },
     connection::ConnectionState,
     error::ErrorCode,
     request::{ChoiceKind, DecidedBy, Fate, Request, RequestState},
@@ -275,13 +277,31 @@ async fn what_would_stop_a_run_is_refused_until_the_person_agrees() -> Result<()
     Ok(())
 }
 
+fn token(rig: &Rig, token: &str) -> ReplaceToken {
+    ReplaceToken { server: rig.server.clone(), token: token.to_owned(), session_only: true, stop_runs: false }
+}
+
+#[tokio::test]
+async fn logging_out_of_a_server_whose_run_it_stops_is_refused_until_the_person_agrees() -> Result<()> {
+    let rig = Rig::start().await?;
+    rig.engine.replace_token(token(&rig, "first")).await?;
+    let mut view = rig.running("say:Hello;wait;say:Never").await?;
+    let refused = rig.engine.replace_token(token(&rig, " ")).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::StopsRuns);
+    assert!(runs(&view));
+    rig.engine.replace_token(ReplaceToken { stop_runs: true, ..token(&rig, "") }).await?;
+    view.until("an interrupted turn", |view| stop_of(view) == Some(StopReason::Interrupted)).await?;
+    rig.toy.until("a run that is over", |world| !world.talks["one"].running).await?;
+    // Where there is no token, nobody logs out.
+    rig.engine.replace_token(token(&rig, "")).await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn another_token_or_name_leaves_the_stream_of_a_run_alone() -> Result<()> {
     let rig = Rig::start().await?;
     let mut view = rig.running("say:Hello;wait;say:Done").await?;
-    let token =
-        contract::command::ReplaceToken { server: rig.server.clone(), token: "another".to_owned(), session_only: true };
-    rig.engine.replace_token(token).await?;
+    rig.engine.replace_token(token(&rig, "another")).await?;
     rig.engine.retry_now(SessionRef { session: view.session() }).await?;
     rig.engine.wake();
     rig.toy.open_gate("one");

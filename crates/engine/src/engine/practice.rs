@@ -10,10 +10,14 @@ use contract::{
 use protocols::RemoteSession;
 use store::StoredServer;
 
-use super::{Engine, not_found};
+use super::{Engine, not_found, servers::stops};
 use crate::{
     Secret,
-    server::{floor::Going, link::ServerLink, poll::merged},
+    server::{
+        floor::{Going, is_busy},
+        link::ServerLink,
+        poll::merged,
+    },
 };
 
 impl Engine {
@@ -49,10 +53,19 @@ impl Engine {
         Ok(())
     }
 
-    /// The practice server is switched off.
-    pub async fn detach_practice(&self) {
+    /// The practice server is to be switched off: whatever runs in it ends with it.
+    ///
+    /// # Errors
+    /// `StopsRuns` where something runs and the person has not agreed to that; nothing is changed then.
+    pub async fn detach_practice(&self, stop_runs: bool) -> Result<(), AppError> {
+        let id = ServerId(PRACTICE_SERVER.to_owned());
+        let running = self.hub().rows_of(&id).into_iter().filter(|row| is_busy(&row.state)).count();
+        if running > 0 && !stop_runs && self.link(&id).is_some() {
+            return Err(stops(u32::try_from(running).unwrap_or(u32::MAX)));
+        }
         self.locked(&self.inner.practice).take();
-        self.disconnect(&ServerId(PRACTICE_SERVER.to_owned()), ServerState::Off).await;
+        self.disconnect(&id, ServerState::Off).await;
+        Ok(())
     }
 
     /// The number of a session by its id at its server, read from the server when it is new.

@@ -370,7 +370,7 @@ impl Engine {
         self.save_and_connect(stored, token).await
     }
 
-    /// Replaces a server's token. Another one leaves its runs alone; none at all leaves them, too.
+    /// Replaces a server's token. Another one leaves its runs alone; with none at all their streams are let go.
     ///
     /// # Errors
     /// When the keyring refuses it, or `StopsRuns` without the person's yes to that; the old one stays then.
