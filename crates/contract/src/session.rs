@@ -236,6 +236,23 @@ pub struct ContextShare {
     pub items: Option<u64>,
 }
 
+/// What compacting a session's context did. A missing part was not said by the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+pub struct Compaction {
+    /// The context is another one now; where not, nothing was gained by trying.
+    pub applied: bool,
+    /// What the model keeps of what was put together.
+    pub summary: Option<String>,
+    /// Messages that were put together.
+    pub compressed: Option<u64>,
+    /// Messages that were kept as they are.
+    pub kept: Option<u64>,
+    /// How full the context was right before.
+    pub before: Option<ContextMeter>,
+    /// How full it is now, as far as the server has measured it anew.
+    pub after: Option<ContextMeter>,
+}
+
 /// How a run is asked for, where the server takes options with each one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(default)]
@@ -414,6 +431,15 @@ pub struct QueuedMessage {
     pub at: Millis,
     /// Held back because the turn was stopped or failed: sent only on the person's word.
     pub held: bool,
+    /// How many images go with it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[ts(optional, as = "Option<u32>")]
+    pub images: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A goal set for a session (an outcome).

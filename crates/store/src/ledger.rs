@@ -149,5 +149,6 @@ fn fate_columns(fate: &Fate) -> (String, Option<String>) {
         Fate::Accepted => ("accepted".into(), None),
         Fate::Refused { message } => ("refused".into(), Some(message.clone())),
         Fate::Superseded => ("superseded".into(), None),
+        Fate::Unknown => ("unknown".into(), None),
     }
 }

@@ -135,6 +135,7 @@ pub(crate) fn fate(row: &Row<'_>, column: usize) -> Result<Fate, StoreError> {
         "accepted" => Ok(Fate::Accepted),
         "refused" => Ok(Fate::Refused { message: text(row, column + 1)? }),
         "superseded" => Ok(Fate::Superseded),
+        "unknown" => Ok(Fate::Unknown),
         other => Err(StoreError::Damaged { detail: format!("a decision's fate {other}") }),
     }
 }

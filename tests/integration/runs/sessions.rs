@@ -134,6 +134,44 @@ async fn what_is_done_to_a_session_beside_its_transcript_is_done_to_that_session
     Ok(())
 }
 
+const ROOM: Option<u64> = Some(128_000);
+
+#[tokio::test]
+async fn a_meter_shows_the_room_of_the_model_in_use_before_the_server_has_said_it_of_the_session() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    stage.say("RUN:echo one").await?;
+    let request = stage.card().await?;
+    // What was used comes with the run's events, which do not say how much there is.
+    stage.view.until("a meter", |view| view.header.context.is_some()).await?;
+    stage.view.until("its room", |view| view.header.context.as_ref().is_some_and(|meter| meter.window == ROOM)).await?;
+    stage.rig.engine.decide(decision(&request, "allow_once")).await?;
+    stage.view.until("its end", is_over).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_meter_is_read_when_a_run_of_ours_has_ended_and_never_because_a_session_was_opened() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    let has_shares = |view: &View| view.header.context.as_ref().is_some_and(|meter| !meter.shares.is_empty());
+    stage.run("Hello").await?;
+    stage.view.until("what fills it", has_shares).await?;
+    let measured = stage.view.header.context.clone();
+    let read = stage.rig.control.counters().measured;
+    assert_eq!(read, 1);
+
+    // It is in the record: nothing has to be asked for it again.
+    let Stage { mut rig, remote, view } = stage;
+    drop(view);
+    rig.restart().await?;
+    let mut view = rig.open(&remote).await?;
+    assert_eq!(view.header.context, measured);
+    view.until("a history that is in", |view| !view.header.loading_history).await?;
+    assert_eq!(rig.control.counters().measured, read);
+    rig.engine.session_context(SessionRef { session: view.session() }).await?;
+    assert_eq!(rig.control.counters().measured, read + 1);
+    Ok(())
+}
+
 #[tokio::test]
 async fn images_go_with_their_message_and_survive_a_restart_in_the_queue() -> Result<()> {
     let manner = RunsManner { multimodal: true, ..RunsManner::default() };

@@ -6,14 +6,17 @@ use std::path::Path;
 use contract::{
     command::{AsideAnswer, AskAside, ChangeServerSetting, CompleteMention, ExportedFile, SessionRef, SetRunOptions},
     error::{AppError, ErrorCode},
-    session::{ContextMeter, Mention, SessionState},
+    session::{Compaction, ContextMeter, Mention, SessionState},
 };
 use protocols::{Act, Acted, RemoteSession};
 
 use super::{Engine, not_found};
 use crate::{
     run_options, saved_page,
-    server::{facts, link::ServerLink},
+    server::{
+        facts,
+        link::{AskError, ServerLink},
+    },
     session::Command,
 };
 
@@ -65,13 +68,23 @@ impl Engine {
         Ok(SessionRef { session })
     }
 
-    /// Compacts a session's context.
+    /// Compacts a session's context, and says what that did.
     ///
     /// # Errors
     /// The server's refusal.
-    pub async fn compact_session(&self, which: SessionRef) -> Result<(), AppError> {
-        self.act(which, Act::Compact).await?;
-        self.tell_session(which.session, Command::Look).await
+    pub async fn compact_session(&self, which: SessionRef) -> Result<Compaction, AppError> {
+        let before = self.measured(which).await;
+        let Acted::Compacted(compaction) = self.act(which, Act::Compact).await? else { return Err(wrong()) };
+        self.tell_session(which.session, Command::Look).await?;
+        Ok(Compaction { before, after: self.measured(which).await, ..compaction })
+    }
+
+    /// How full the context is, beside something else: that it cannot be read stops nothing.
+    async fn measured(&self, which: SessionRef) -> Option<ContextMeter> {
+        self.session_context(which).await.unwrap_or_else(|error| {
+            tracing::info!(session_id = which.session.0, code = ?error.code, "the context could not be read");
+            None
+        })
     }
 
     /// Lets the model find a title.
@@ -104,10 +117,8 @@ impl Engine {
     /// The server's refusal.
     pub async fn session_context(&self, which: SessionRef) -> Result<Option<ContextMeter>, AppError> {
         let Acted::Context(context) = self.act(which, Act::Context).await? else { return Err(wrong()) };
-        if let Some(context) = context.clone() {
-            self.tell_session(which.session, Command::Context { context }).await?;
-        }
-        Ok(context)
+        let Some(context) = context else { return Ok(None) };
+        self.ask_session(which.session, |reply| Command::Context { context, reply }).await.map(Some)
     }
 
     /// Completions of an `@` mention. They are of the server's folder: no session is brought to the front for them.
@@ -146,8 +157,27 @@ impl Engine {
         let link = self.link_now(&change.server)?;
         let ask = link.protocol.change_setting(&change.setting).ok_or_else(unsupported)?;
         link.ask(ask).await?;
-        facts::read(&link, self.hub()).await?;
+        self.read_facts(&link).await?;
         Ok(())
+    }
+
+    /// Reads what a server says of itself. The headers of its sessions show some of it.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub(crate) async fn read_facts(&self, link: &ServerLink) -> Result<(), AskError> {
+        let window = || self.hub().server(&link.id).and_then(|server| facts::window(&server.facts));
+        let before = window();
+        let read = facts::read(link, self.hub()).await;
+        if before != window() {
+            for row in self.hub().rows_of(&link.id) {
+                if let Some(task) = self.running_session(row.id).await {
+                    // A task whose mailbox is full has news of its own to show, and the window with them.
+                    task.nudge(Command::ServerFacts);
+                }
+            }
+        }
+        read
     }
 
     async fn session_link(

@@ -1,6 +1,6 @@
 //! What a server says of itself, and what of it the person should know.
 
-use contract::server::{ServerFacts, ServerWarning};
+use contract::server::{ModelChoice, ServerFacts, ServerWarning};
 
 use super::link::{AskError, ServerLink};
 use crate::hub::Hub;
@@ -30,6 +30,16 @@ pub async fn read(link: &ServerLink, hub: &Hub) -> Result<(), AskError> {
         });
     }
     first
+}
+
+/// Tokens there is room for in the context of the model in use.
+#[must_use]
+pub fn window(facts: &ServerFacts) -> Option<u64> {
+    let used = facts.model.as_ref()?;
+    let named = |model: &&ModelChoice| &model.name == used;
+    let called = |model: &&ModelChoice| model.model.as_ref() == Some(used);
+    let model = facts.models.iter().find(named).or_else(|| facts.models.iter().find(called))?;
+    model.context_window
 }
 
 fn of_facts(warning: ServerWarning) -> bool {
@@ -78,6 +88,21 @@ mod tests {
         assert_eq!(warnings(&at("deny")), [ServerWarning::CommandsRefused]);
         assert_eq!(warnings(&at("safe")), [ServerWarning::CommandsNotAsked]);
         assert_eq!(warnings(&ServerFacts::default()), []);
+    }
+
+    #[test]
+    fn the_window_is_that_of_the_model_in_use_by_its_name_before_its_providers_name_for_it() {
+        let model = |name: &str, model: Option<&str>, room| ModelChoice {
+            name: name.to_owned(),
+            model: model.map(str::to_owned),
+            context_window: room,
+            images: false,
+        };
+        let models = vec![model("A", Some("b"), Some(1)), model("b", None, Some(2)), model("c", None, None)];
+        let window_of = |used: Option<&str>| {
+            window(&ServerFacts { model: used.map(str::to_owned), models: models.clone(), ..ServerFacts::default() })
+        };
+        assert_eq!([Some("A"), Some("b"), Some("c"), Some("d"), None].map(window_of), [Some(1), Some(2), None, None, None]);
     }
 
     #[test]

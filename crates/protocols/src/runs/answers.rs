@@ -4,7 +4,7 @@ use bytes::Bytes;
 use contract::{
     error::ErrorCode,
     server::ModelChoice,
-    session::{ContextMeter, ContextShare, Mention, SessionState, Usage},
+    session::{Compaction, ContextMeter, ContextShare, Mention, SessionState, Usage},
 };
 use serde_json::Value;
 
@@ -173,6 +173,18 @@ pub(super) fn forked(answer: &Answer) -> Result<Acted, Refusal> {
 /// A session that the model has named.
 pub(super) fn renamed(answer: &Answer) -> Result<Acted, Refusal> {
     session(answer).map(|session| Acted::Renamed { title: session.title })
+}
+
+/// What compacting did (§3). An older server may say nothing of it.
+pub(super) fn compacted(answer: &Answer) -> Result<Acted, Refusal> {
+    let body = errors::json(answer)?;
+    Ok(Acted::Compacted(Compaction {
+        applied: flag(&body, "applied") == Some(true),
+        summary: word(&body, "summary"),
+        compressed: body.get("compressed").and_then(Value::as_u64),
+        kept: body.get("kept").and_then(Value::as_u64),
+        ..Compaction::default()
+    }))
 }
 
 /// How full the context is; `null` where the server cannot tell.

@@ -201,6 +201,11 @@ impl Protocol for Speaker {
             .collect()
     }
 
+    fn measure(&self, _session: &str) -> Option<Ask<Checked>> {
+        let read: Reader<Checked> = Box::new(|answer| Ok(Checked { name: "context", body: answers::raw(answer)? }));
+        self.read(&["sessions", "current", "context"], &[], read)
+    }
+
     fn whole_history(&self, _session: &str) -> Option<Ask<String>> {
         self.read(&["sessions", "current", "history"], &[("full", "true")], Box::new(answers::history))
     }
@@ -226,7 +231,7 @@ impl Protocol for Speaker {
                 &["sessions", "current", "compact"],
                 None,
                 Repeat::Never,
-                Box::new(|answer| answers::done(answer).map(|()| Acted::Done)),
+                Box::new(answers::compacted),
             ),
             Act::Context => self.read(&["sessions", "current", "context"], &[], Box::new(answers::context)),
             Act::Name => self.post(&["sessions", "current", "name"], None, Repeat::Never, Box::new(answers::renamed)),
