@@ -17,6 +17,7 @@ import type {
   TokenState,
   ToolState,
 } from '$lib/contract';
+import { unknownTool } from '$lib/card/decision';
 import { m } from '$paraglide/messages';
 import { ownTitle } from './setup-words';
 
@@ -316,7 +317,7 @@ export function requestTitle(request: Request): string {
       if (request.own_tool !== undefined) return ownTitle(request.own_tool);
       return request.command === null ? m.ask_tool() : m.ask_command();
     case 'client_tool':
-      return m.ask_client_tool();
+      return unknownTool(request) === undefined ? m.ask_client_tool() : m.ask_unknown_title();
     case 'question':
       return m.ask_question();
     case 'fallback':
