@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::metadata::{self, Package};
 use crate::wording::{committed, text};
 
-const SHIPPED: [&str; 7] = ["contract", "sse", "protocols", "store", "engine", "practice", "countersign"];
+const SHIPPED: [&str; 8] = ["contract", "sse", "protocols", "store", "scrutiny", "engine", "practice", "countersign"];
 
 fn shipped() -> Vec<Package> {
     let mut packages = metadata::packages().unwrap();
@@ -46,15 +46,15 @@ fn contract_uses_none_of_ours() {
 }
 
 #[test]
-fn sse_protocols_store_and_practice_use_contract_alone() {
-    for name in ["sse", "protocols", "store", "practice"] {
+fn sse_protocols_store_scrutiny_and_practice_use_contract_alone() {
+    for name in ["sse", "protocols", "store", "scrutiny", "practice"] {
         assert_eq!(own_dependencies(name), set(&["contract"]), "{name}");
     }
 }
 
 #[test]
 fn engine_uses_all_but_practice() {
-    assert_eq!(own_dependencies("engine"), set(&["contract", "protocols", "sse", "store"]));
+    assert_eq!(own_dependencies("engine"), set(&["contract", "protocols", "scrutiny", "sse", "store"]));
 }
 
 #[test]

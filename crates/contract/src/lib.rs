@@ -12,6 +12,7 @@ pub mod item;
 pub mod patch;
 pub mod probe;
 pub mod request;
+pub mod scrutiny;
 pub mod search;
 pub mod server;
 pub mod session;

@@ -75,8 +75,7 @@ pub fn one_line(text: &str) -> String {
     }
 }
 
-/// Whether a text holds characters that a reader cannot see or that reorder what is read: bidirectional controls,
-/// zero-width and other format characters, control characters save line feed and tab, tag characters.
+/// Whether a text holds characters that a reader cannot see or that reorder what is read ([`scrutiny::marks`]).
 #[must_use]
 pub fn has_hidden(text: &str) -> bool {
     // Plain text, which nearly all of it is, is told by one pass over bytes.
@@ -84,14 +83,7 @@ pub fn has_hidden(text: &str) -> bool {
     if text.as_bytes().chunks(64).all(|chunk| chunk.iter().fold(true, |plain, byte| plain & is_plain(*byte))) {
         return false;
     }
-    text.chars().any(|c| {
-        matches!(c,
-            '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-            | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
-    })
+    scrutiny::marks::hides_characters(text)
 }
 
 #[cfg(test)]

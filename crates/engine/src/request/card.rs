@@ -12,6 +12,7 @@ use contract::{
 use super::{
     arguments::{argument_text, has_hidden},
     digest::{Bound, digest},
+    judged::judged,
 };
 
 /// A card's texts reach the page whole up to this many bytes; beyond, the page reads the rest before it allows anything.
@@ -57,6 +58,7 @@ pub fn card(owner: &Owner, seed: &RequestSeed, agent_path: Vec<String>, asked_at
         flags.push(RequestFlag::HiddenCharacters);
     }
     let command = seed.command.clone().or(arguments.command);
+    let (risk, marks) = judged(seed, command.as_deref(), &arguments.text);
     let shown_lines = command.as_deref().unwrap_or(&arguments.text).lines().count().max(1);
     let mut text = |what: &str, whole: String| {
         let chars = whole.chars().count() as u64;
@@ -100,6 +102,8 @@ pub fn card(owner: &Owner, seed: &RequestSeed, agent_path: Vec<String>, asked_at
         deadline: seed.deadline_ms.map(|wait| asked_at.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX))),
         group: seed.group.clone(),
         own_tool: seed.own_tool.clone(),
+        risk,
+        marks,
     };
     Card { request, payloads }
 }

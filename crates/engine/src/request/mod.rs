@@ -4,3 +4,4 @@ pub mod arguments;
 pub mod card;
 pub mod digest;
 pub mod json;
+mod judged;
