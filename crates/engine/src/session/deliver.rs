@@ -471,7 +471,6 @@ impl SessionTask {
                 RequestState::Elsewhere { .. } | RequestState::Void | RequestState::Expired => {
                     Some((request.clone(), Fate::Superseded))
                 }
-                RequestState::Unsure { .. } => Some((request.clone(), Fate::Unknown)),
                 RequestState::Announced
                 | RequestState::Open
                 | RequestState::Gathered { .. }
