@@ -78,6 +78,12 @@ pub trait SessionCodec: Send + Sync {
         let _ = (opened, seen, out);
     }
 
+    /// The person asked to stop the turn that runs, or (`false`) the server did not take that. A text that is being
+    /// written when a turn ends that was asked to stop was cut off, whatever its last frame says.
+    fn stopping(&mut self, is_asked_for: bool) {
+        let _ = is_asked_for;
+    }
+
     /// The stream broke: drafts are dropped, since a replay will rebuild them or the whole message will come.
     fn connection_lost(&mut self, out: &mut Vec<Event>);
 }

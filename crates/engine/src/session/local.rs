@@ -151,9 +151,11 @@ impl LocalRecord {
                 codec.connection_lost(out);
                 return;
             }
-            Self::StopRequested { .. }
-            | Self::StopRefused
-            | Self::StopConfirmed
+            Self::StopRequested { .. } | Self::StopRefused => {
+                codec.stopping(matches!(self, Self::StopRequested { .. }));
+                return;
+            }
+            Self::StopConfirmed
             | Self::AnswersLeft { .. }
             | Self::AnswersBack { .. }
             | Self::CarriedOut { .. }

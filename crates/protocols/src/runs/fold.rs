@@ -48,6 +48,12 @@ impl SessionCodec for Codec {
         self.fold.opened(opened, out);
     }
 
+    fn stopping(&mut self, is_asked_for: bool) {
+        if let Some(run) = self.fold.run.as_mut().filter(|run| run.is_open) {
+            run.is_stopping = is_asked_for;
+        }
+    }
+
     fn connection_lost(&mut self, out: &mut Vec<Event>) {
         self.fold.lost(out);
     }
@@ -219,7 +225,8 @@ impl Fold {
                 run.steering(contract::item::SteeringPhase::Interrupted, Some(text), &mut told);
             }
             Said::Notice { text, level } => run.notice(&text, level.as_deref(), &mut told),
-            Said::Finished | Said::Unknown { .. } => {}
+            Said::Finished => run.is_finished = true,
+            Said::Unknown { .. } => {}
         }
     }
 

@@ -59,7 +59,10 @@ impl Fold {
     }
 
     fn result(&mut self, outcome: Outcome, seen: Seen, out: &mut Vec<Event>) -> StopReason {
-        self.close(MessageState::Done, out);
+        // A stopped run ends with a frame like any other, around a text that was cut off (§8).
+        let cut = self.run.as_ref().is_some_and(|run| run.is_stopping && !run.is_finished);
+        let state = if cut { MessageState::Incomplete } else { MessageState::Done };
+        self.close(state.clone(), out);
         let Some(run) = self.run.as_mut() else { return StopReason::EndTurn };
         let mut told = Told::new(Some(run.id.clone()), out);
         let event_id = format!("frame:{}", seen.position);
@@ -67,7 +70,7 @@ impl Fold {
         // The text is that of the last step alone: it never replaces what was said.
         if !run.has_spoken {
             run.write(&outcome.text, &mut self.shown, &mut told);
-            run.close_texts(MessageState::Done, &mut self.shown, &mut told);
+            run.close_texts(state, &mut self.shown, &mut told);
         }
         if let Some(usage) = outcome.usage {
             told.usage(usage, UsageScope::Turn);

@@ -1,7 +1,7 @@
 //! A whole history, laid beside what is shown (runs-server page, §7): what is missing is put in, what was cut off is
 //! made whole, and the order is the history's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use contract::{
     event::{Event, EventBody, Permission},
@@ -92,7 +92,7 @@ impl Fold {
                         continue;
                     }
                     if let Some(text) = text {
-                        mend(item, text, &mut told);
+                        mend(item, text, &self.shown.cut, &mut told);
                     }
                     let id = item.id.clone();
                     ids.push(id.clone());
@@ -141,7 +141,7 @@ impl Fold {
                 && let Some(rest) = rest.take()
             {
                 let whole = format!("{own}{rest}");
-                mend(item, whole, told);
+                mend(item, whole, &self.shown.cut, told);
             }
         }
         ids
@@ -213,12 +213,13 @@ fn adopt(item: &mut Known, theirs: Piece) {
     }
 }
 
-/// What was cut off is whole.
-fn mend(item: &mut Known, text: String, told: &mut Told<'_>) {
-    item.is_whole = true;
+/// What was cut off is as the history has it: whole, save what a stop cut off there, too.
+fn mend(item: &mut Known, text: String, cut: &HashSet<String>, told: &mut Told<'_>) {
+    item.is_whole = !cut.contains(&item.id);
     match &item.piece {
         Piece::Agent(_) => {
-            told.message(&item.id, Role::Agent, text_parts(&text), MessageState::Done);
+            let state = if item.is_whole { MessageState::Done } else { MessageState::Incomplete };
+            told.message(&item.id, Role::Agent, text_parts(&text), state);
             item.piece = Piece::Agent(text);
         }
         Piece::Summary(_) => {

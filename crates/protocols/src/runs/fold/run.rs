@@ -40,6 +40,10 @@ pub(super) struct Run {
     pub stopped: Option<(String, Option<String>)>,
     /// The agent said something.
     pub has_spoken: bool,
+    /// The person asked to stop it.
+    pub is_stopping: bool,
+    /// The agent said its last word of its own accord.
+    pub is_finished: bool,
 }
 
 /// A text being written.
@@ -69,6 +73,8 @@ impl Run {
             asked: Vec::new(),
             stopped: None,
             has_spoken: false,
+            is_stopping: false,
+            is_finished: false,
         }
     }
 
@@ -127,6 +133,9 @@ impl Run {
         let Some(draft) = self.message.take() else { return };
         if draft.is_shown {
             shown.change(&draft.id, Piece::Agent(draft.text.clone()), state == MessageState::Done);
+            if self.is_stopping && state == MessageState::Incomplete {
+                shown.cut.insert(draft.id.clone());
+            }
             told.message(&draft.id, Role::Agent, text_parts(&draft.text), state);
         }
     }

@@ -12,6 +12,8 @@ pub(super) struct Shown {
     pub calls: HashMap<String, Fate>,
     /// Items made from histories so far.
     pub inserted: u64,
+    /// Texts that a stop cut off, by item: a history that has as much of them makes none of them whole.
+    pub cut: HashSet<String>,
     /// Calls that the model's provider ran within a request, by item.
     pub at_server: HashSet<String>,
 }

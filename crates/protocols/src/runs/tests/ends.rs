@@ -171,3 +171,33 @@ fn a_compaction_cut_short_does_not_stay_active() {
     session.say(r#"{"type":"compaction_started"}"#).lose_connection();
     assert!(session.view.lines()[1].contains("active: false"), "{:?}", session.view.lines());
 }
+
+#[test]
+fn a_text_that_a_stop_cut_off_is_incomplete_whatever_the_last_frame_says() {
+    for name in ["result", "cancelled"] {
+        let mut session = Session::running();
+        session.say(&text("I will")).stopping(true).named(name, RESULT);
+        assert_eq!(session.view.lines()[1..], ["run1.m1 Agent Incomplete: I will"], "{name}");
+        // What the server keeps of it is no more of it.
+        let kept = |words| {
+            format!(r#"{{"messages":[{{"role":"user","text":"do it"}},{{"role":"assistant","text":"{words}"}}]}}"#)
+        };
+        session.history(&kept("I will"));
+        assert_eq!(session.view.lines()[1..], ["run1.m1 Agent Incomplete: I will"], "{name}");
+        session.history(&kept("I will go"));
+        assert_eq!(session.view.lines()[1..], ["run1.m1 Agent Incomplete: I will go"], "{name}");
+        // The next run is another one.
+        session.open("again", RunOptions::default()).say(&text("Yes.")).named("result", RESULT);
+        assert_eq!(session.view.lines().last().map(String::as_str), Some("run2.m1 Agent: Yes."), "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_was_finished_before_the_stop_or_whose_stop_was_not_taken_is_whole() {
+    let mut session = Session::running();
+    session.say(&text("All.")).say(r#"{"type":"finished","text":"All."}"#).stopping(true).named("result", RESULT);
+    assert_eq!(session.view.lines()[1..], ["run1.m1 Agent: All."]);
+    session.open("again", RunOptions::default()).say(&text("More.")).stopping(true).stopping(false);
+    session.named("result", RESULT);
+    assert_eq!(session.view.lines().last().map(String::as_str), Some("run2.m1 Agent: More."));
+}

@@ -114,6 +114,11 @@ impl Session {
         self.frame(&frame, Origin::Stream)
     }
 
+    fn stopping(&mut self, is_asked_for: bool) -> &mut Self {
+        self.codec.stopping(is_asked_for);
+        self
+    }
+
     fn lose_connection(&mut self) -> &mut Self {
         let mut out = Vec::new();
         self.codec.connection_lost(&mut out);
