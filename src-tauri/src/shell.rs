@@ -14,7 +14,6 @@ use std::{
 };
 
 use contract::{
-    command::SetPractice,
     error::{AppError, ErrorCode},
     settings::StartNotice,
 };
@@ -220,7 +219,10 @@ async fn start_engine(setup: Setup, practice: PracticeServer, set: Arc<watch::Se
         Ok(engine) => {
             tracing::info!(took_ms = millis(began.elapsed()), "engine started");
             notices.into_iter().for_each(|notice| engine.add_notice(notice));
-            if practice_on && let Err(error) = practice.switch(engine, SetPractice { on: true, stop_runs: false }).await {
+            if practice_on
+                && let Err(error) =
+                    practice.switch(engine, contract::command::SetPractice { on: true, stop_runs: false }).await
+            {
                 tracing::warn!(code = ?error.code, "the practice server did not start");
             }
         }

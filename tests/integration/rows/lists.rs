@@ -117,7 +117,9 @@ async fn a_reading_of_the_link_before_neither_fails_the_new_one_nor_is_waited_fo
     rig.control.until(|seen| seen.requests > before + 1).await?;
     rig.control.run(Command::ClearFaults).await?;
     let token = rig.practice.token().to_owned();
-    rig.engine.replace_token(ReplaceToken { server: rig.server.clone(), token, session_only: true, stop_runs: false }).await?;
+    rig.engine
+        .replace_token(ReplaceToken { server: rig.server.clone(), token, session_only: true, stop_runs: false })
+        .await?;
     view.until("the history on a live stream", |view| view.text().contains("in a few words") && is_live(view)).await?;
     view.until("the end of the reading", |view| !view.header.loading_history).await
 }

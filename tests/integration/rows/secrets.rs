@@ -80,7 +80,12 @@ async fn p46_a_token_is_in_no_log_no_file_no_error_and_nothing_that_is_shown() -
     practice.control().until(|seen| seen.accepted(&request.id) == 1).await?;
 
     // What fails: a refused token, a taken-back one, an address with a password, headers that carry secrets.
-    let wrong = ReplaceToken { server: server.id.clone(), token: format!("{CANARY}-wrong"), session_only: false, stop_runs: false };
+    let wrong = ReplaceToken {
+        server: server.id.clone(),
+        token: format!("{CANARY}-wrong"),
+        session_only: false,
+        stop_runs: false,
+    };
     shown.push_str(&format!("{wrong:?}"));
     engine.replace_token(wrong).await?;
     loop {

@@ -224,3 +224,17 @@ async fn a_goal_goes_from_defined_to_satisfied() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn switching_the_practice_server_off_while_something_runs_in_it_asks_first() -> Result<()> {
+    let (rig, _, mut view, _) = waiting_rig(Dialect::Qoder).await?;
+    let refused = rig.engine.detach_practice(false).await.unwrap_err();
+    assert_eq!((refused.code, refused.retryable), (ErrorCode::StopsRuns, false));
+    assert!(is_live(&view), "nothing was changed");
+    rig.engine.detach_practice(true).await?;
+    view.until("a stream that is let go", |view| view.header.connection == ConnectionState::Paused).await?;
+    assert_eq!(server(&rig).await?.state, ServerState::Off);
+    // What is off already is off without a question.
+    rig.engine.detach_practice(false).await?;
+    Ok(())
+}

@@ -108,6 +108,7 @@ async fn a_level_that_answers_for_the_person_is_warned_of_and_can_be_switched() 
 async fn what_is_done_to_a_session_beside_its_transcript_is_done_to_that_session() -> Result<()> {
     let mut stage = Stage::start(RunsManner::default()).await?;
     stage.run("Hello").await?;
+    stage.run("Again").await?;
     let which = stage.which();
     let two = stage.rig.engine.create_session(new_session(&stage.rig, "")).await?;
     let engine = &stage.rig.engine;
@@ -129,7 +130,12 @@ async fn what_is_done_to_a_session_beside_its_transcript_is_done_to_that_session
     let second = engine.export_session(which, folder.path()).await?;
     assert_ne!(first.path, second.path);
     assert_eq!(std::fs::metadata(&first.path)?.len(), first.bytes);
-    engine.compact_session(which).await?;
+    let compaction = engine.compact_session(which).await?;
+    assert!(compaction.applied, "{compaction:?}");
+    assert_eq!(compaction.summary.as_deref(), Some("So far the person asked: Hello; Again"));
+    assert_eq!((compaction.compressed, compaction.kept), (Some(4), Some(0)));
+    assert_eq!(compaction.before.as_ref(), Some(&context));
+    assert_eq!(compaction.after.as_ref().and_then(|meter| meter.window), ROOM);
     engine.name_session(SessionRef { session: which.session }).await?;
     Ok(())
 }
@@ -195,6 +201,7 @@ async fn images_go_with_their_message_and_survive_a_restart_in_the_queue() -> Re
     drop(view);
     rig.restart().await?;
     let mut view = rig.open(&remote).await?;
+    assert_eq!(view.header.queued[0].images, 1, "what waits says what goes with it");
     let id = view.header.queued[0].id.clone();
     let action = contract::command::QueuedAction::Release;
     let release = contract::command::QueuedMessageAction { session: view.session(), id, action };

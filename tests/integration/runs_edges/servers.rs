@@ -100,7 +100,12 @@ async fn runs_edge_18_a_refused_token_keeps_the_stream_and_the_answer_goes_out_w
     stage.view.until("what comes meanwhile", |view| says(view, "Meanwhile")).await?;
     assert!(matches!(stage.view.header.connection, ConnectionState::Live { .. }), "{:?}", stage.view.header.connection);
     assert!(matches!(stage.view.requests[&request.id].state, RequestState::Sending { .. }));
-    let token = ReplaceToken { server: stage.rig.server.clone(), token: "another".into(), session_only: true, stop_runs: false };
+    let token = ReplaceToken {
+        server: stage.rig.server.clone(),
+        token: "another".into(),
+        session_only: true,
+        stop_runs: false,
+    };
     stage.rig.engine.replace_token(token).await?;
     stage.view.until("its end", |view| says(view, "The tool said: one") && is_over(view)).await?;
     assert_eq!((stage.posted("/prompts"), stage.posted("/runs/approvals")), (1, 1));

@@ -102,7 +102,10 @@ mod tests {
         let window_of = |used: Option<&str>| {
             window(&ServerFacts { model: used.map(str::to_owned), models: models.clone(), ..ServerFacts::default() })
         };
-        assert_eq!([Some("A"), Some("b"), Some("c"), Some("d"), None].map(window_of), [Some(1), Some(2), None, None, None]);
+        assert_eq!(
+            [Some("A"), Some("b"), Some("c"), Some("d"), None].map(window_of),
+            [Some(1), Some(2), None, None, None]
+        );
     }
 
     #[test]

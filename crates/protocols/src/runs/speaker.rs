@@ -227,12 +227,9 @@ impl Protocol for Speaker {
     fn act(&self, _session: &str, act: &Act) -> Option<Ask<Acted>> {
         match act {
             Act::Fork => self.post(&["sessions", "current", "fork"], None, Repeat::Never, Box::new(answers::forked)),
-            Act::Compact => self.post(
-                &["sessions", "current", "compact"],
-                None,
-                Repeat::Never,
-                Box::new(answers::compacted),
-            ),
+            Act::Compact => {
+                self.post(&["sessions", "current", "compact"], None, Repeat::Never, Box::new(answers::compacted))
+            }
             Act::Context => self.read(&["sessions", "current", "context"], &[], Box::new(answers::context)),
             Act::Name => self.post(&["sessions", "current", "name"], None, Repeat::Never, Box::new(answers::renamed)),
             Act::AskAside { question } => self.post(

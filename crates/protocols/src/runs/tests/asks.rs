@@ -6,7 +6,7 @@ use contract::{
     error::ErrorCode,
     request::{Answer, ChoiceKind, RequestKind},
     server::{ModelChoice, ServerFacts, ServerOptions},
-    session::{ApprovalMode, ContextMeter, ContextShare, Mention, QuestionMode, RunOptions, SessionState},
+    session::{ApprovalMode, Compaction, ContextMeter, ContextShare, Mention, QuestionMode, RunOptions, SessionState},
 };
 use http::{Request, Response};
 use pretty_assertions::assert_eq;
@@ -333,7 +333,19 @@ fn acts_beside_the_transcript() {
     };
     let posted = |path: &str| (format!("POST /sessions/current/{path}"), Value::Null);
     assert_eq!(acted(&Act::Fork, r#"{"id":"copy"}"#), (posted("fork"), Acted::Forked { id: "copy".into() }));
-    assert_eq!(acted(&Act::Compact, r#"{"applied":true}"#), (posted("compact"), Acted::Done));
+    let compaction = Compaction {
+        applied: true,
+        summary: Some("So far.".into()),
+        compressed: Some(7),
+        kept: Some(2),
+        ..Compaction::default()
+    };
+    assert_eq!(
+        acted(&Act::Compact, r#"{"applied":true,"summary":"So far.","compressed":7,"kept":2}"#),
+        (posted("compact"), Acted::Compacted(compaction))
+    );
+    let nothing = Acted::Compacted(Compaction::default());
+    assert_eq!(acted(&Act::Compact, r#"{"applied":false,"summary":""}"#), (posted("compact"), nothing));
     assert_eq!(
         acted(&Act::Name, r#"{"id":"s","title":"Pages"}"#),
         (posted("name"), Acted::Renamed { title: Some("Pages".into()) })
