@@ -114,6 +114,55 @@ describe('server', () => {
     ]);
   });
 
+  it('asks before switching the practice server off stops a run, and leaves the switch as it is on Cancel', async () => {
+    const world = runLive();
+    world.servers = world.servers.map((server) => ({ ...server, id: 'practice', practice: true }));
+    world.updateHeader(1, {}, { server: 'practice' });
+    world.facts.preferences.practice_on = true;
+    render(App, { backend: world });
+    const user = userEvent.setup();
+    await user.click(await screen.findByRole('button', { name: 'Settings' }));
+    const box = await screen.findByRole<HTMLInputElement>('checkbox', { name: /^A built-in server/ });
+    await user.click(box);
+    const asked = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(asked).getByRole('button', { name: 'Cancel' }));
+    await vi.waitFor(() => expect(box.checked).toBe(true));
+    await user.click(button('Servers'));
+    await user.click(await screen.findByRole('button', { name: 'Turn off' }));
+    const again = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(again).getByRole('button', { name: 'Stop the run' }));
+    await screen.findByRole('button', { name: 'Turn on' });
+    expect(calls(world, 'set_practice')).toEqual([
+      { on: false },
+      { on: false },
+      { on: false, stop_runs: true },
+    ]);
+  });
+
+  it('asks before another token stops a run, over the dialog that is open', async () => {
+    const world = runLive();
+    render(App, { backend: world });
+    const user = userEvent.setup();
+    await user.click(await screen.findByRole('button', { name: 'Servers' }));
+    await user.click(button('More for Workbench'));
+    await user.click(await screen.findByRole('menuitem', { name: 'Replace token…' }));
+    const form = await screen.findByRole('dialog');
+    await user.click(within(form).getByRole('button', { name: 'Save token' }));
+    const asked = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(asked).getByRole('button', { name: 'Cancel' }));
+    await screen.findByRole('dialog');
+    await user.click(within(form).getByRole('button', { name: 'Save token' }));
+    const again = await screen.findByRole('alertdialog', { name: 'This stops a run' });
+    await user.click(within(again).getByRole('button', { name: 'Stop the run' }));
+    await vi.waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+    expect(calls(world, 'replace_token').at(-1)).toEqual({
+      server: 'srv-runs',
+      token: '',
+      session_only: false,
+      stop_runs: true,
+    });
+  });
+
   it('says before a session is made that its commands would not be asked about', async () => {
     render(App, { backend: runNotAsked() });
     const user = userEvent.setup();
@@ -179,7 +228,7 @@ describe('session', () => {
     ]);
   });
 
-  it('shows how full the context is, and reads anew what fills it', async () => {
+  it('shows how full the context is, and asks the server only when the person wants to know', async () => {
     const world = runs();
     const { user } = await open(world);
     await user.click(button('Context 62 %'));
@@ -187,7 +236,33 @@ describe('session', () => {
     within(panel).getByText('124,310 of 200,000 tokens');
     within(panel).getByText('88,204 in 41 pieces');
     within(panel).getByText('Parts of it could not be counted.');
+    expect(calls(world, 'session_context')).toEqual([]);
+    await user.click(within(panel).getByRole('button', { name: 'Read it again' }));
     expect(calls(world, 'session_context')).toEqual([{ session: 1 }]);
+  });
+
+  it('reads a context that nobody has told when it is looked at, and not before', async () => {
+    const world = runs({ header: { context: null } });
+    const { user } = await open(world);
+    expect(calls(world, 'session_context')).toEqual([]);
+    await user.click(button('Context'));
+    await screen.findByText('The server cannot tell now.');
+    expect(calls(world, 'session_context')).toEqual([{ session: 1 }]);
+  });
+
+  it('says how much of the context is used where nobody knows how much there is', async () => {
+    const world = runs({ header: { context: { used: 41_250, window: null, shares: [], partial: false } } });
+    const { user } = await open(world);
+    await user.click(button('Context 41,250 tokens'));
+    await screen.findByText('41,250 tokens. The server does not say how many there is room for.');
+  });
+
+  it('tells what compacting did in numbers', async () => {
+    const world = runs();
+    const { user } = await open(world);
+    await user.click(button('More'));
+    await user.click(await screen.findByRole('menuitem', { name: 'Compact the context' }));
+    await screen.findByText('The context was compacted: 124,310 tokens before, 31,078 now.');
   });
 
   it('offers to take up a run that ended early, in the words of the server', async () => {
@@ -258,7 +333,8 @@ describe('request', () => {
     await open(world);
     await screen.findByText(/^the server gives up in [34]:\d\d$/);
     const late = runApprovalLate().of(1).requests[0];
-    if (late !== undefined) world.setRequest(late);
+    // The stories' time began when they were loaded.
+    if (late !== undefined) world.setRequest({ ...late, deadline: Date.now() + 50_000 });
     await screen.findByText(/^only 0:(4\d|50) left$/);
   });
 

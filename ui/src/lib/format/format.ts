@@ -12,6 +12,11 @@ export function formatNumber(value: number, language: Language): string {
   return new Intl.NumberFormat(language).format(value);
 }
 
+/** `41K`: for where the whole number has no room. */
+export function formatShort(value: number, language: Language): string {
+  return new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}
+
 /** `64 MiB`, `1.5 KiB`, `12 B`. */
 export function formatBytes(bytes: number, language: Language): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];

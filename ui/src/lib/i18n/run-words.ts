@@ -1,8 +1,9 @@
 /** Words for how runs are asked for, what an "always" covers, and what can be done where a run ended early. */
-import type { ApprovalMode, Scope, ServerWarning, StopReason, UnaskedMark } from '$lib/contract';
-import { formatClock } from '$lib/format/format';
+import type { ApprovalMode, Compaction, Scope, ServerWarning, StopReason, UnaskedMark } from '$lib/contract';
+import { formatClock, formatNumber } from '$lib/format/format';
 import type { RowProblem } from '$lib/run-options';
 import { m } from '$paraglide/messages';
+import { language } from './i18n.svelte';
 
 /** What of a server holds for the runs of its sessions, and is said beside them. */
 export const RUN_WARNINGS: readonly ServerWarning[] = ['commands_not_asked', 'commands_refused', 'no_model'];
@@ -36,6 +37,14 @@ export function unaskedWords(mark: UnaskedMark): { readonly what: string; readon
       ? m.mode_scope()
       : m.mode_scope_until({ time: formatClock(until).slice(0, 5) });
   return { what, scope };
+}
+
+/** What compacting did, with the numbers where the server has measured both. */
+export function compactedWords({ applied, before, after }: Compaction): string {
+  if (!applied) return m.mark_compact_unchanged();
+  if (before === null || after === null) return m.mark_compacted();
+  const number = (value: number) => formatNumber(value, language());
+  return m.ses_compacted({ before: number(before.used), after: number(after.used) });
 }
 
 export function rowProblemWords(problem: RowProblem): string {

@@ -284,7 +284,8 @@ export class World implements Backend {
         throw refusal('insecure_url');
       return this.putServer(server, { name, base_url, options });
     },
-    replace_token: ({ server, token, session_only }) => {
+    replace_token: ({ server, token, session_only, stop_runs }) => {
+      if (token === '') this.checkRuns(server, stop_runs);
       this.checkToken({ token, session_only });
       return this.putServer(server, {
         token: token === '' ? 'none' : session_only ? 'session_only' : 'keyring',
@@ -307,7 +308,8 @@ export class World implements Backend {
       return null;
     },
     refresh_server: () => null,
-    set_practice: ({ on }) => {
+    set_practice: ({ on, stop_runs }) => {
+      if (!on) this.checkRuns('practice', stop_runs);
       const rest = this.servers.filter((server) => !server.practice);
       const practice = sampleServer({
         id: 'practice',
@@ -435,7 +437,12 @@ export class World implements Backend {
       const { server, title } = this.of(session).header.row;
       return this.createSession(server, title, '');
     },
-    compact_session: () => null,
+    compact_session: ({ session }) => {
+      const before = this.of(session).header.context;
+      const after = before === null ? null : { ...before, used: Math.round(before.used / 4) };
+      this.updateHeader(session, { context: after });
+      return { applied: true, summary: null, compressed: 40, kept: 6, before, after };
+    },
     name_session: ({ session }) => {
       this.updateHeader(session, {}, { title: 'Named by its server' });
       return null;
