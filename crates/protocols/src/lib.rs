@@ -17,6 +17,7 @@ mod reconcile;
 pub mod runs;
 mod times;
 mod told;
+pub mod turns;
 
 pub use ask::{Ask, Refusal, Repeat};
 pub use codec::{Body, Opened, Parsed, Seen, SessionCodec};
@@ -28,7 +29,7 @@ pub use protocol::{
 /// Every protocol this app speaks, in the order in which a probe tries them.
 #[must_use]
 pub fn families() -> Vec<Box<dyn Family>> {
-    vec![Box::new(runs::Runs), Box::new(managed::Managed)]
+    vec![Box::new(runs::Runs), Box::new(turns::Turns), Box::new(managed::Managed)]
 }
 
 /// The protocol with this id.

@@ -43,11 +43,7 @@ pub(crate) enum Called {
     /// Something this app does.
     Do(OwnToolCall),
     /// A question to the person.
-    Ask {
-        question: String,
-        options: Vec<String>,
-        multiple: bool,
-    },
+    Ask { question: String, options: Vec<String>, multiple: bool },
 }
 
 /// Reads a call's arguments (raw JSON). `None` where they are not what the specification says: then the call is shown
@@ -88,10 +84,7 @@ fn options(fields: &Fields<'_>) -> Option<Vec<String>> {
 
 /// The specifications of these tools, as they are sent; names this app does not know are left out.
 pub(crate) fn specifications(names: &[String]) -> Vec<Box<RawValue>> {
-    names
-        .iter()
-        .filter_map(|name| RawValue::from_string(specification(name)?.to_owned()).ok())
-        .collect()
+    names.iter().filter_map(|name| RawValue::from_string(specification(name)?.to_owned()).ok()).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@
 mod order;
 mod text;
 
+use std::collections::HashMap;
+
 use self::{
     order::{Pair, Token, aligned},
     text::{bare, rest_after},
@@ -94,6 +96,28 @@ pub(crate) fn reconcile(known: &[Known], past: &[Piece]) -> Vec<Placed> {
         Placed::Known { past, .. } | Placed::New { past } => *past,
     });
     placed
+}
+
+/// All that is shown in its new order: as `ids` has it, and what only we know behind what it stood behind.
+pub(crate) fn reordered(known: Vec<Known>, inserted: Vec<Known>, ids: &[String]) -> Vec<Known> {
+    let place: HashMap<&str, usize> = ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
+    let mut all: Vec<(usize, usize, Known)> = Vec::with_capacity(known.len() + inserted.len());
+    // Zero is before everything the history names.
+    let mut leader = 0;
+    for (number, known) in known.into_iter().enumerate() {
+        if let Some(own) = place.get(known.id.as_str()) {
+            leader = own + 1;
+            all.push((leader, 0, known));
+        } else {
+            all.push((leader, number + 1, known));
+        }
+    }
+    for known in inserted {
+        let own = place.get(known.id.as_str()).map_or(0, |own| own + 1);
+        all.push((own, 0, known));
+    }
+    all.sort_by_key(|(leader, number, _)| (*leader, *number));
+    all.into_iter().map(|(_, _, known)| known).collect()
 }
 
 /// The text of one that was cut off, as the history has it. Where that has several for it, they stay one: ours up to the

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Seen,
     json::{Fields, elements},
-    reconcile::{Known, Piece, Placed, reconcile},
+    reconcile::{Known, Piece, Placed, reconcile, reordered},
 };
 
 /// One thing of a history.
@@ -77,7 +77,7 @@ impl Fold {
         };
         let mut past: Vec<Option<Past>> = past.into_iter().map(Some).collect();
         let mut ids: Vec<String> = Vec::with_capacity(placed.len());
-        let mut inserted: Vec<(Option<String>, Known)> = Vec::new();
+        let mut inserted: Vec<Known> = Vec::new();
         let mut turn: Option<String> = None;
         for placed in placed {
             match placed {
@@ -110,14 +110,14 @@ impl Fold {
                         turn = Some(format!("turn:{id}"));
                     }
                     let known = Known { id: id.clone(), turn: turn.clone(), piece: new.piece.clone(), is_whole: true };
-                    inserted.push((ids.last().cloned(), known));
+                    inserted.push(known);
                     ids.push(id.clone());
                     self.insert(&id, new, &mut Told::new(turn.clone(), out));
                 }
             }
         }
         let is_changed = !inserted.is_empty();
-        self.shown.known = ordered(std::mem::take(&mut self.shown.known), inserted, &ids);
+        self.shown.known = reordered(std::mem::take(&mut self.shown.known), inserted, &ids);
         if is_changed || ids.len() > 1 {
             Told::new(None, out).push(EventBody::Arranged { items: ids });
         }
@@ -232,28 +232,6 @@ fn mend(item: &mut Known, text: String, cut: &HashSet<String>, told: &mut Told<'
 
 fn compacted(summary: &str) -> Marker {
     Marker::Compacted { summary: (!summary.is_empty()).then(|| whole(summary)), active: false, unchanged: false }
-}
-
-/// All that is shown in its new order: as the history has it, and what only we know behind what it stood behind.
-fn ordered(known: Vec<Known>, inserted: Vec<(Option<String>, Known)>, ids: &[String]) -> Vec<Known> {
-    let place: HashMap<&str, usize> = ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
-    let mut all: Vec<(usize, usize, Known)> = Vec::with_capacity(known.len() + inserted.len());
-    // Zero is before everything the history names.
-    let mut leader = 0;
-    for (number, known) in known.into_iter().enumerate() {
-        if let Some(own) = place.get(known.id.as_str()) {
-            leader = own + 1;
-            all.push((leader, 0, known));
-        } else {
-            all.push((leader, number + 1, known));
-        }
-    }
-    for (_, known) in inserted {
-        let own = place.get(known.id.as_str()).map_or(0, |own| own + 1);
-        all.push((own, 0, known));
-    }
-    all.sort_by_key(|(leader, number, _)| (*leader, *number));
-    all.into_iter().map(|(_, _, known)| known).collect()
 }
 
 /// Reads a history; `None` where it is none.
