@@ -11,7 +11,7 @@ use contract::{
 };
 use protocols::{Ask, NewSession, Outgoing, Protocol, SetupChange};
 
-use super::{Engine, not_found};
+use super::{Engine, not_found, setup};
 use crate::{ids, session::Command};
 
 /// Items of one page at most.
@@ -60,6 +60,9 @@ impl Engine {
     /// The server's refusal.
     pub async fn create_session(&self, create: CreateSession) -> Result<SessionRef, AppError> {
         let link = self.link_now(&create.server)?;
+        if let (Some(agent), Some(setup)) = (&create.agent, &create.start.setup) {
+            setup::check(&link, agent, setup)?;
+        }
         let start = self.with_secrets(&create.server, create.agent.as_deref(), create.start).await?;
         let new = NewSession {
             agent: create.agent,

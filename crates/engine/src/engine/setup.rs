@@ -5,11 +5,11 @@ use contract::{
     error::{AppError, ErrorCode},
     server::{ServerId, TokenState},
     session::{NewSessionOptions, SessionId},
-    setup::{AgentOptionKind, SecretSetting, SessionStart},
+    setup::{AgentOptionKind, SecretSetting, SessionSetup, SessionStart},
 };
 
 use super::{Engine, not_found};
-use crate::session::Command;
+use crate::{server::link::ServerLink, session::Command};
 
 impl Engine {
     /// Changes how a session is set up: at once, or with what is sent next, as the server's way is.
@@ -18,6 +18,9 @@ impl Engine {
     /// The server's refusal; the keyring's, where a secret cannot be kept. Nothing is changed then.
     pub async fn set_session_setup(&self, set: SetSessionSetup) -> Result<(), AppError> {
         let record = self.hub().store.session(set.session).await?.ok_or_else(|| not_found("session"))?.record;
+        if let (Some(agent), Ok(link)) = (&record.agent, self.link_now(&record.server)) {
+            check(&link, agent, &set.setup)?;
+        }
         let names: Vec<String> = set.secrets.iter().map(|secret| secret.name.clone()).collect();
         if !set.secrets.is_empty() {
             let agent = record.agent.ok_or_else(|| {
@@ -73,5 +76,13 @@ impl Engine {
     pub(super) async fn titles_here(&self, session: SessionId) -> Result<bool, AppError> {
         let record = self.hub().store.session(session).await?.ok_or_else(|| not_found("session"))?.record;
         Ok(self.hub().server(&record.server).is_some_and(|server| server.capabilities.titles_here))
+    }
+}
+
+/// What is wrong with a setup is said before anything of it is kept or sent.
+pub(super) fn check(link: &ServerLink, agent: &str, setup: &SessionSetup) -> Result<(), AppError> {
+    match link.protocol.amiss(agent, setup) {
+        Some(words) => Err(AppError::new(ErrorCode::InvalidInput, words)),
+        None => Ok(()),
     }
 }

@@ -90,9 +90,10 @@ impl SessionTask {
         }
         let groups: BTreeSet<String> = self
             .in_flight
-            .values()
-            .filter(|flight| flight.together == Some(Together::Gathered))
-            .filter_map(|flight| flight.kept.as_ref()?.group.clone())
+            .iter()
+            .filter(|(_, flight)| flight.together == Some(Together::Gathered))
+            // As it is shown now: the history may put calls together otherwise than the stream did.
+            .filter_map(|(request, _)| self.fold.reducer.requests.get(request)?.group.clone())
             .collect();
         for group in groups {
             if let Some(requests) = self.complete(&group).await? {
@@ -291,7 +292,10 @@ impl SessionTask {
             let of_kind = |kind: &ChoiceKind| request.choices.iter().find(|choice| choice.kind == *kind);
             let wanted = [ChoiceKind::Deny, ChoiceKind::Decline, ChoiceKind::ReportError, ChoiceKind::Answer];
             let Some(choice) = wanted.iter().find_map(of_kind).cloned() else { continue };
-            let is_tool = request.kind == RequestKind::ClientTool || request.own_tool.is_some();
+            // What a tool of the client gives is a text, whatever the tool.
+            let is_tool = request.own_tool.is_some()
+                || request.kind == RequestKind::ClientTool
+                || request.kind == RequestKind::Question && request.group.is_some();
             let decision = Decision {
                 session: self.id,
                 request: request.id.clone(),
