@@ -271,6 +271,11 @@ pub enum Marker {
     },
     /// The person (or another client) interrupted.
     Interrupted,
+    /// This app was closed while a turn went on whose stream is its life.
+    AppClosed {
+        /// When.
+        at: Millis,
+    },
     /// The context was compacted.
     Compacted {
         /// What the model keeps of it, where the server says it.

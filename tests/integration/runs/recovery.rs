@@ -1,14 +1,21 @@
 //! After a drop, a crash of the app or of the server: the end of the run is found out, the transcript is whole and
 //! without doubles, and nothing is sent twice.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use contract::{
+    item::{ItemBody, Marker},
     request::RequestState,
     session::{SessionState, StopReason},
 };
+use engine::{Clock, MemoryCredentials, SystemClock};
 use practice::{Generation, RequestAct, RunsManner, StreamAct};
 use pretty_assertions::assert_eq;
-use tests::rig::decision;
+use tests::{
+    rig::{Rig, decision},
+    view::View,
+};
 
 use super::{Stage, card, is_over, posted, runs, says, spoken, stop_of};
 
@@ -62,13 +69,75 @@ async fn nothing_to_take_up_is_no_error_in_either_form() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_run_that_the_end_of_the_app_broke_off_says_so_with_the_time_from_the_record_alone() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    stage.say("RUN:echo one").await?;
+    stage.card().await?;
+    let Stage { rig, view, .. } = stage;
+    let session = view.session();
+    drop(view);
+    let Rig { engine, practice, dir, .. } = rig;
+    let before = SystemClock.now();
+    engine.shutdown().await;
+    let after = SystemClock.now();
+    // With the server gone there is only what the app wrote down as it ended.
+    practice.stop().await;
+    let engine = tests::rig::engine(dir.path(), Arc::new(MemoryCredentials::default())).await?;
+    let view = View::open(&engine, "main", session).await?;
+    let closed: Vec<i64> = view.ordered().iter().filter_map(|item| closed_at(&item.body)).collect();
+    assert_eq!(closed.len(), 1, "{}", view.text());
+    assert!((before..=after).contains(&closed[0]), "{closed:?} is not in {before}..={after}");
+    assert_eq!(stop_of(&view), Some(StopReason::Interrupted));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_became_of_a_run_that_the_end_of_the_app_broke_off_is_found_out_and_told_once() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    stage.say("RUN:echo one").await?;
+    stage.card().await?;
+    let Stage { mut rig, remote, view } = stage;
+    drop(view);
+    for _ in 0..2 {
+        rig.restart().await?;
+        let mut view = rig.open(&remote).await?;
+        view.until("an offer to resume", |view| view.header.resumable.is_some()).await?;
+        let closed = view.ordered().iter().filter(|item| closed_at(&item.body).is_some()).count();
+        assert_eq!(closed, 1, "{}", view.text());
+        assert_eq!(stop_of(&view), Some(StopReason::Interrupted));
+        assert_eq!(posted(&rig, "/prompts"), 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn closing_the_app_where_no_run_goes_on_is_no_word_in_any_transcript() -> Result<()> {
+    let mut stage = Stage::start(RunsManner::default()).await?;
+    stage.run("Hello").await?;
+    let Stage { mut rig, remote, view } = stage;
+    drop(view);
+    rig.restart().await?;
+    let mut view = rig.open(&remote).await?;
+    view.until("the transcript", |view| says(view, "Hello! You said: Hello") && is_over(view)).await?;
+    assert!(view.ordered().iter().all(|item| closed_at(&item.body).is_none()), "{}", view.text());
+    Ok(())
+}
+
+fn closed_at(body: &ItemBody) -> Option<i64> {
+    match body {
+        ItemBody::Marker(Marker::AppClosed { at }) => Some(*at),
+        _ => None,
+    }
+}
+
+#[tokio::test]
 async fn a_crash_of_the_app_in_the_middle_of_a_run_leaves_a_whole_transcript() -> Result<()> {
     let mut stage = Stage::start(RunsManner::default()).await?;
     stage.say("RUN:echo one").await?;
     stage.card().await?;
     let Stage { mut rig, remote, view } = stage;
     drop(view);
-    rig.restart().await?;
+    rig.crash().await?;
     let mut view = rig.open(&remote).await?;
     view.until("an interrupted turn", |view| {
         stop_of(view) == Some(StopReason::Interrupted) && view.header.row.state == SessionState::Idle

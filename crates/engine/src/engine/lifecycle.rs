@@ -11,7 +11,7 @@ use contract::{
 };
 use protocols::Family;
 use store::{Opened, Store};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Engine, EngineConfig, Inner};
@@ -232,6 +232,18 @@ impl Engine {
             count: all.count.saturating_add(one.count),
             harmless: all.harmless && one.harmless,
         })
+    }
+
+    /// Tells when something of [`Engine::live_sessions`] or [`Engine::waiting_count`] may have changed.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.hub().changes()
+    }
+
+    /// How many requests wait for the person, over all servers.
+    #[must_use]
+    pub fn waiting_count(&self) -> u32 {
+        self.hub().waiting()
     }
 
     /// What disconnecting from a server would leave behind.
