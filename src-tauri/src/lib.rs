@@ -4,6 +4,7 @@
 pub mod bridge;
 pub mod clipboard;
 pub mod commands;
+pub mod desktop;
 pub mod launch;
 pub mod linux_webkit;
 pub mod logging;
@@ -13,10 +14,14 @@ pub mod page_process;
 pub mod practice_server;
 pub mod preferences;
 pub mod shell;
+pub mod standing;
 pub mod tray;
 pub mod window;
 
 mod watchdog;
+
+#[cfg(all(test, target_os = "linux"))]
+mod test_bus;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +32,8 @@ use contract::settings::StartNotice;
 use tauri::{App, AppHandle, Builder, Context, Manager, RunEvent, Runtime, WindowEvent};
 
 use crate::{
+    clipboard::Clipboard,
+    desktop::SystemDesktop,
     launch::{ATTEMPT, Launch},
     linux_webkit::{PLAIN_RENDERER, RendererMemory, Step},
     opener::Opener,
@@ -166,8 +173,12 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
     let credentials =
         launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new(KEYRING_LIMIT)));
     let icons = data_dir.join("tray");
+    let clipboard = Clipboard::default();
+    let desktop =
+        SystemDesktop::new(opener.clone(), clipboard.clone(), preferences.clone(), &app.config().identifier);
     app.manage(Shell::start(Parts {
-        setup: Setup { data_dir, credentials, preferences, version, notices },
+        setup: Setup { data_dir, credentials, preferences, desktop: Arc::new(desktop), version, notices },
+        clipboard,
         opener,
         page: page.clone(),
         can_come_back: !launch.driven && bus_is_there(|name| std::env::var_os(name)),
@@ -177,6 +188,7 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
     if !launch.driven {
         tray::start(&handle, &icons);
     }
+    tauri::async_runtime::spawn(standing::follow(handle.clone()));
     #[cfg(unix)]
     tauri::async_runtime::spawn(end_on_signal(handle.clone()));
     if cfg!(target_os = "linux") {
@@ -202,7 +214,7 @@ fn bus_is_there(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
         || set("XDG_RUNTIME_DIR").is_some_and(|folder| PathBuf::from(folder).join("bus").exists())
 }
 
-/// A session that logs out, or Ctrl+C in a terminal: the app ends as by its window.
+/// A session that logs out, or Ctrl+C in a terminal: nobody can be asked any more, and the app ends in good order.
 #[cfg(unix)]
 async fn end_on_signal<R: Runtime>(app: AppHandle<R>) {
     use tokio::signal::unix::{SignalKind, signal};
@@ -227,6 +239,12 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, event: RunEvent) {
                     shell.shutdown().await;
                 }
             });
+        }
+        RunEvent::ExitRequested { code, api, .. } => {
+            if window::stays(app, code) {
+                api.prevent_exit();
+                window::come_back(app);
+            }
         }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => window::show(app),

@@ -29,7 +29,8 @@ use crate::{
 pub const START_FAILED: i32 = 2;
 
 /// How long the engine may take to write down what it holds when the app ends.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+/// A desktop that logs out waits for it only a little longer.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a database that another copy holds is waited for: that copy may be on its way out.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -71,6 +72,8 @@ pub struct Setup {
     pub credentials: Arc<dyn engine::Credentials>,
     /// The preferences.
     pub preferences: Arc<dyn PreferencesStore>,
+    /// What is done here for an agent.
+    pub desktop: Arc<dyn engine::Desktop>,
     /// This app's version.
     pub version: String,
     /// What only the shell knows of this start and the person must be told.
@@ -84,7 +87,7 @@ impl Setup {
             credentials: self.credentials,
             preferences: self.preferences,
             clock: Arc::new(engine::SystemClock),
-            desktop: Arc::new(engine::NoDesktop),
+            desktop: self.desktop,
             version: self.version,
             os: std::env::consts::OS.to_owned(),
         }
@@ -95,6 +98,8 @@ impl Setup {
 pub struct Parts {
     /// How the engine is set up.
     pub setup: Setup,
+    /// Copying.
+    pub clipboard: Clipboard,
     /// Links.
     pub opener: Opener,
     /// The page's state.
@@ -114,7 +119,7 @@ impl Shell {
             bridge: Bridge::default(),
             practice,
             preferences: parts.setup.preferences.clone(),
-            clipboard: Clipboard::default(),
+            clipboard: parts.clipboard,
             opener: parts.opener,
             page: parts.page,
             can_come_back: parts.can_come_back,
@@ -136,6 +141,13 @@ impl Shell {
             // Cannot be: the sender lives as long as this value, and what was waited for is there.
             Ok(None) | Err(_) => Err(AppError::new(ErrorCode::Internal, "The app could not start.")),
         }
+    }
+
+    /// The engine, once it is up, however many tries that takes; `None` where the app ends first.
+    pub async fn engine_at_last(&self) -> Option<Engine> {
+        let mut engine = self.engine.subscribe();
+        let up = engine.wait_for(|engine| matches!(engine, Some(Ok(_)))).await.ok()?;
+        up.as_ref().and_then(|started| started.as_ref().ok()).cloned()
     }
 
     /// The engine, once it is up; where its failure was told before, after another try. The cause may have gone: the

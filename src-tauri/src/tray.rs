@@ -8,7 +8,7 @@ mod linux;
 
 use std::{
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use contract::settings::Language;
@@ -28,6 +28,7 @@ const QUIT: &str = "tray-quit";
 #[derive(Debug, Default)]
 pub struct Tray {
     there: AtomicBool,
+    waiting: AtomicU32,
 }
 
 impl Tray {
@@ -37,24 +38,38 @@ impl Tray {
         self.there.load(Ordering::SeqCst)
     }
 
+    /// How much waits for the person, as the icon was last told.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
     fn set(&self, there: bool) {
         self.there.store(there, Ordering::SeqCst);
     }
 }
 
-/// The menu's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The icon's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Words {
-    show: &'static str,
+    show: String,
     quit: &'static str,
+    tooltip: String,
+    /// Beside the icon, where the desktop draws it: the number alone, or nothing.
+    title: Option<String>,
 }
 
 /// The page knows the system's language and the shell does not: without a choice of the person the words are English.
-fn words(language: Option<Language>) -> Words {
-    match language {
-        None | Some(Language::En) => Words { show: "Show Countersign", quit: "Quit" },
-        Some(Language::ZhCn) => Words { show: "显示 Countersign", quit: "退出" },
+fn words(language: Option<Language>, waiting: u32) -> Words {
+    let (show, quit, waits) = match language {
+        None | Some(Language::En) => ("Show Countersign", "Quit", format!("{waiting} waiting for you")),
+        Some(Language::ZhCn) => ("显示 Countersign", "退出", format!("{waiting} 项等你决定")),
+    };
+    if waiting == 0 {
+        return Words { show: show.to_owned(), quit, tooltip: "Countersign".to_owned(), title: None };
     }
+    let tooltip = format!("Countersign · {waits}");
+    Words { show: format!("{show} ({waits})"), quit, tooltip, title: Some(waiting.to_string()) }
 }
 
 /// The menu's lines, kept to be worded anew.
@@ -75,17 +90,32 @@ pub fn start<R: Runtime>(app: &AppHandle<R>, icons: &Path) {
     }
 }
 
-/// Words the menu in the language the person chose.
+/// Words the icon in the language the person chose.
 pub fn speak<R: Runtime>(app: &AppHandle<R>, language: Option<Language>) {
-    let Some(lines) = app.try_state::<Lines<R>>() else { return };
-    let words = words(language);
-    if let Err(error) = lines.show.set_text(words.show).and_then(|()| lines.quit.set_text(words.quit)) {
-        tracing::warn!(%error, "the tray's menu kept its language");
+    let (Some(lines), Some(icon)) = (app.try_state::<Lines<R>>(), app.tray_by_id(ICON)) else { return };
+    let words = words(language, app.state::<Shell>().tray.waiting());
+    let spoken = lines
+        .show
+        .set_text(words.show)
+        .and_then(|()| lines.quit.set_text(words.quit))
+        .and_then(|()| icon.set_title(words.title))
+        .and_then(|()| icon.set_tooltip(Some(words.tooltip)));
+    if let Err(error) = spoken {
+        tracing::warn!(%error, "the tray kept its words");
+    }
+}
+
+/// Says how much waits for the person. The menu says it too: not every desktop draws a number beside an icon.
+pub fn count<R: Runtime>(app: &AppHandle<R>, waiting: u32) {
+    let shell = app.state::<Shell>();
+    if shell.tray.waiting.swap(waiting, Ordering::SeqCst) != waiting {
+        speak(app, shell.preferences.load().language);
     }
 }
 
 fn put_up<R: Runtime>(app: &AppHandle<R>, icons: &Path) -> tauri::Result<()> {
-    let words = words(app.state::<Shell>().preferences.load().language);
+    let shell = app.state::<Shell>();
+    let words = words(shell.preferences.load().language, shell.tray.waiting());
     let lines = Lines {
         show: MenuItem::with_id(app, SHOW, words.show, true, None::<&str>)?,
         quit: MenuItem::with_id(app, QUIT, words.quit, true, None::<&str>)?,
@@ -93,7 +123,7 @@ fn put_up<R: Runtime>(app: &AppHandle<R>, icons: &Path) -> tauri::Result<()> {
     let menu = Menu::with_items(app, &[&lines.show, &lines.quit])?;
     let mut builder = TrayIconBuilder::with_id(ICON)
         .menu(&menu)
-        .tooltip("Countersign")
+        .tooltip(words.tooltip)
         .temp_dir_path(icons)
         .show_menu_on_left_click(false)
         .on_menu_event(|app, event| match event.id().as_ref() {
@@ -109,8 +139,13 @@ fn put_up<R: Runtime>(app: &AppHandle<R>, icons: &Path) -> tauri::Result<()> {
     if let Some(icon) = app.default_window_icon() {
         builder = builder.icon(icon.clone());
     }
+    if let Some(title) = words.title {
+        builder = builder.title(title);
+    }
     builder.build(app)?;
     app.manage(lines);
+    // What began to wait in between was told to nobody.
+    speak(app, app.state::<Shell>().preferences.load().language);
     Ok(())
 }
 
@@ -120,9 +155,19 @@ mod tests {
 
     #[test]
     fn the_menu_speaks_the_language_the_person_chose() {
-        assert_eq!(words(Some(Language::En)), Words { show: "Show Countersign", quit: "Quit" });
-        assert_eq!(words(Some(Language::ZhCn)), Words { show: "显示 Countersign", quit: "退出" });
-        assert_eq!(words(None), words(Some(Language::En)));
+        let none = |show: &str, quit| Words { show: show.into(), quit, tooltip: "Countersign".into(), title: None };
+        assert_eq!(words(Some(Language::En), 0), none("Show Countersign", "Quit"));
+        assert_eq!(words(Some(Language::ZhCn), 0), none("显示 Countersign", "退出"));
+        assert_eq!(words(None, 2), words(Some(Language::En), 2));
+    }
+
+    #[test]
+    fn p11_the_icon_says_how_much_waits_for_the_person() {
+        let english = words(None, 2);
+        assert_eq!(english.show, "Show Countersign (2 waiting for you)");
+        assert_eq!(english.tooltip, "Countersign · 2 waiting for you");
+        assert_eq!(english.title.as_deref(), Some("2"));
+        assert_eq!(words(Some(Language::ZhCn), 1).tooltip, "Countersign · 1 项等你决定");
     }
 
     #[test]

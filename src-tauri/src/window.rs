@@ -98,6 +98,20 @@ pub fn quit_requested<R: Runtime>(app: &AppHandle<R>) {
     settle(app, asked, quitting(asked));
 }
 
+/// The app is about to end. Without a code it does because its last window is gone, which nobody here has asked for:
+/// then it stays where a run would stop.
+pub fn stays<R: Runtime>(app: &AppHandle<R>, code: Option<i32>) -> bool {
+    code.is_none() && app.try_state::<Shell>().is_some() && quitting(at_stake(app)) == Closing::Ask
+}
+
+/// Opens the window that is gone, for the person to say.
+pub fn come_back<R: Runtime>(app: &AppHandle<R>) {
+    if let Err(error) = open(app) {
+        tracing::warn!(%error, "the window could not be opened again");
+        quit(app);
+    }
+}
+
 fn at_stake<R: Runtime>(app: &AppHandle<R>) -> CloseAsked {
     let shell = app.state::<Shell>();
     // A page that never came up cannot ask anything.

@@ -115,7 +115,7 @@ impl Run {
     }
 
     fn rust(&mut self) -> Result<()> {
-        tools::prepare(&[Need::Build, Need::Keyring], self.consent)?;
+        tools::prepare(&[Need::Build, Need::Keyring, Need::Display], self.consent)?;
         stub_page(&tree::ui().join("dist"))?;
         let mut programs = metadata::target_names(&metadata::packages()?, None, "test");
         programs.retain(|name| name != "window" && name != "peers");

@@ -76,45 +76,11 @@ fn can_load(libraries: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::{BufRead, BufReader},
-        process::{Child, Command, Stdio},
-    };
-
     use pretty_assertions::assert_eq;
     use tokio::sync::mpsc;
 
     use super::*;
-
-    /// A session bus of its own, which starts nothing by itself and ends with the value.
-    struct Bus {
-        daemon: Child,
-        address: String,
-    }
-
-    impl Bus {
-        fn start() -> Self {
-            let mut daemon = Command::new("dbus-daemon")
-                .args(["--session", "--nofork", "--print-address", "--address=unix:tmpdir=/tmp"])
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let mut address = String::new();
-            BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut address).unwrap();
-            Self { daemon, address: address.trim().to_owned() }
-        }
-
-        async fn connect(&self) -> Connection {
-            zbus::connection::Builder::address(self.address.as_str()).unwrap().build().await.unwrap()
-        }
-    }
-
-    impl Drop for Bus {
-        fn drop(&mut self) {
-            self.daemon.kill().unwrap();
-            self.daemon.wait().unwrap();
-        }
-    }
+    use crate::test_bus::Bus;
 
     #[tokio::test]
     async fn a_tray_that_comes_after_the_app_and_goes_before_it_is_noticed() {
