@@ -6,6 +6,7 @@
 
 pub mod desk;
 pub mod driver;
+pub mod memory;
 pub mod page;
 pub mod practice;
 pub mod process;

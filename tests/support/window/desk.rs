@@ -59,11 +59,11 @@ impl Desk {
         )?;
         variables.push(("DISPLAY".into(), format!(":{}", number.trim())));
         let bus = if keyring == Keyring::NoBus {
-            variables.push(("DBUS_SESSION_BUS_ADDRESS".into(), "unix:path=/nonexistent".into()));
+            variables.extend(buses("unix:path=/nonexistent"));
             None
         } else {
             let (bus, address) = start_bus(folder.path(), &logs)?;
-            variables.push(("DBUS_SESSION_BUS_ADDRESS".into(), address));
+            variables.extend(buses(address.trim()));
             Some(bus)
         };
         let keyring = match keyring {
@@ -100,6 +100,15 @@ impl Desk {
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.file("logs")
+    }
+
+    /// Where this desktop's bus is found.
+    ///
+    /// # Errors
+    /// Never; every desktop has one, if only one that is nowhere.
+    pub fn bus(&self) -> Result<&str> {
+        let found = self.variables.iter().find(|(name, _)| name == "DBUS_SESSION_BUS_ADDRESS");
+        found.map(|(_, address)| address.as_str()).context("no bus")
     }
 
     /// A command that runs on this desktop.
@@ -205,6 +214,11 @@ impl Drop for Desk {
             eprintln!("{}: the evidence could not be kept: {error:#}", self.name);
         }
     }
+}
+
+/// This computer's own system bus is as far from a test as its session: there is one bus for both.
+fn buses(address: &str) -> impl Iterator<Item = (String, String)> {
+    ["DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"].into_iter().map(|name| (name.into(), address.to_owned()))
 }
 
 fn folders(root: &Path) -> Result<Vec<(String, String)>> {

@@ -18,10 +18,14 @@ pub struct PracticeServer {
     pub base_url: String,
     /// The address of its `runs` side.
     pub runs_base_url: String,
+    /// The address of its `turns` side.
+    pub turns_base_url: String,
     /// Its token.
     pub token: String,
     /// The sessions it began with, by the server's ids.
     pub sessions: Vec<String>,
+    /// Those of its `turns` side.
+    pub turns_sessions: Vec<String>,
 }
 
 impl PracticeServer {
@@ -30,7 +34,16 @@ impl PracticeServer {
     /// # Errors
     /// Where it does not listen in time.
     pub fn start(desk: &Desk, scenarios: &[&str]) -> Result<Self> {
+        Self::start_with(desk, scenarios, &[])
+    }
+
+    /// The same, with more words for the program.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start_with(desk: &Desk, scenarios: &[&str], words: &[&str]) -> Result<Self> {
         let mut command = Command::new(practice_program());
+        command.args(words);
         command.args(["--pace", "fast", "--heartbeat-ms", "1000"]).stdin(Stdio::piped());
         for scenario in scenarios {
             command.args(["--scenario", scenario]);
@@ -45,8 +58,10 @@ impl PracticeServer {
             control_url: word("control_url")?,
             base_url: word("base_url")?,
             runs_base_url: word("runs_base_url")?,
+            turns_base_url: word("turns_base_url")?,
             token: word("token")?,
             sessions: serde_json::from_value(line["sessions"].clone())?,
+            turns_sessions: serde_json::from_value(line["turns_sessions"].clone())?,
         })
     }
 
@@ -97,6 +112,32 @@ impl PracticeServer {
         let answer = request.bearer_auth(&self.token).json(&json!({ "events": [event] })).send().await?;
         answer.error_for_status()?;
         Ok(())
+    }
+
+    /// Makes a session of its `runs` side, as another client would.
+    ///
+    /// # Errors
+    /// Where the server refuses.
+    pub async fn make_run_session(&self, title: &str) -> Result<()> {
+        let request = self.client.post(format!("{}/sessions", self.runs_base_url)).bearer_auth(&self.token);
+        request.json(&json!({ "title": title })).send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    /// Takes only this token from now on.
+    ///
+    /// # Errors
+    /// Where the server refuses.
+    pub async fn rotate_token(&mut self, token: &str) -> Result<()> {
+        self.control(json!({ "do": "rotate_token", "token": token })).await?;
+        token.clone_into(&mut self.token);
+        Ok(())
+    }
+
+    /// The process's id.
+    #[must_use]
+    pub fn id(&self) -> i32 {
+        self.process.id()
     }
 
     /// Ends it, as a crash would.

@@ -11,7 +11,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+pub use rustix::process::Signal;
+use rustix::process::{Pid, kill_process, kill_process_group};
 
 use super::LIMIT;
 
@@ -186,6 +187,14 @@ pub fn variable_of(id: i32, name: &str) -> Option<String> {
 /// Where there is no such process.
 pub fn kill_now(id: i32) -> Result<()> {
     Ok(kill_process(Pid::from_raw(id).context("no process id")?, Signal::KILL)?)
+}
+
+/// Asks a process to end, with this signal.
+///
+/// # Errors
+/// Where there is no such process.
+pub fn ask_to_end(id: i32, signal: Signal) -> Result<()> {
+    Ok(kill_process(Pid::from_raw(id).context("no process id")?, signal)?)
 }
 
 /// Stops a process where it stands, without ending it.
