@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{agents, errors, known::Known, session_object::SessionObject};
 use crate::{
-    Endpoint, Page, Refusal, RemoteSession, Sent,
+    Endpoint, EventPage, Page, Refusal, RemoteSession, Sent,
     json::{Fields, elements},
 };
 
@@ -88,6 +88,19 @@ pub(super) fn history(answer: &Answer) -> Result<String, Refusal> {
         return Ok(r#"{"history":{}}"#.to_owned());
     }
     errors::text(answer).map(str::to_owned)
+}
+
+/// A page of the history of v4, newest first. `has_none`: the agent has no history, and that it is not found means so.
+pub(super) fn entries(answer: &Answer, page: Option<&str>, has_none: bool) -> Result<EventPage, Refusal> {
+    if has_none && answer.status() == http::StatusCode::NOT_FOUND {
+        return Ok(EventPage { events: Vec::new(), next: None });
+    }
+    let text = errors::text(answer)?;
+    let fields =
+        Fields::read(text).map_err(|cause| errors::wrong(answer, format!("The page is not JSON: {cause}.")))?;
+    let entries = fields.raw("history").ok_or_else(|| errors::wrong(answer, "The page has no `history`."))?;
+    let next = fields.number_or_text("before").filter(|next| page != Some(next.as_str()));
+    Ok(EventPage { events: elements(entries).into_iter().map(str::to_owned).collect(), next })
 }
 
 /// A new session: its id in the body, or in the last segment of `Location` (page §3). In v4 that address is the

@@ -12,14 +12,14 @@ mod asked;
 mod bodies;
 mod errors;
 mod fold_v3;
-
+mod fold_v4;
 mod known;
 mod pretty;
 mod probe;
 mod session_object;
 mod speaker;
 mod speaker_v3;
-
+mod speaker_v4;
 mod wire;
 
 #[cfg(test)]
@@ -46,6 +46,8 @@ impl Family for Turns {
     }
 
     fn speak(&self, endpoint: Endpoint) -> Arc<dyn Protocol> {
-        Arc::new(speaker_v3::SpeakerV3(speaker::Speaker::new(endpoint)))
+        let is_v4 = endpoint.options.dialect.as_deref() == Some(probe::V4);
+        let speaker = speaker::Speaker::new(endpoint);
+        if is_v4 { Arc::new(speaker_v4::SpeakerV4(speaker)) } else { Arc::new(speaker_v3::SpeakerV3(speaker)) }
     }
 }
