@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { lastSaid } from './again';
 import { agentSaid, item, sampleRequest, userSaid } from './backend/fake/samples';
-import { groupOf, openInGroups } from './card/group';
+import { groupOf, openInGroups, refusable } from './card/group';
 import { firstToShow, isUnsettled, lingerMs } from './card/dock';
 import { linkParts, saysMore } from './card/own-tool';
 import { readLink } from './composer/images';
@@ -28,6 +28,14 @@ describe('answers that leave together', () => {
     expect(isUnsettled(gathered)).toBe(false);
     expect(firstToShow([gathered, open])).toBe(open);
     expect(lingerMs(gathered, false)).toBeLessThan(lingerMs(member('x', { kind: 'expired' }), false));
+  });
+
+  it('can be refused for the rest, save what has no refusal', () => {
+    const tool: Request = { ...open, id: 'c', choices: [] };
+    const group = groupOf([gathered, open, tool], open);
+    expect(
+      group === null ? [] : refusable(group).map(({ request, choice }) => [request.id, choice.id]),
+    ).toEqual([['b', 'deny']]);
   });
 
   it('are not said to be on their way before they are', () => {

@@ -191,6 +191,25 @@ export async function turnTests(suite) {
     },
   );
 
+  await suite.test('p17 the rest of a group is denied at once, and nothing is allowed so', async (open) => {
+    const page = await open('turn-group', { session: SESSION });
+    await rest(page);
+    await press(page, button(page, 'Allow once'));
+    await page.getByText('1 of 3 decided, sent together').waitFor();
+    await rest(page);
+    await press(page, button(page, 'Deny the 2 that wait'));
+    await page.getByText('Accepted by the server: declined').waitFor();
+    assert.deepEqual(
+      (await calls(page, 'decide')).map(({ request, choice, digest }) => [request, choice, digest]),
+      [
+        ['call_deploy', 'allow_once', 'digest-call_deploy'],
+        ['call_link', 'deny', 'digest-call_link'],
+        ['call_ask', 'decline', 'digest-call_ask'],
+      ],
+    );
+    assert.equal(await page.getByRole('button', { name: /^Allow the|^Allow all/ }).count(), 0);
+  });
+
   await suite.test('p06 an always of a tool says what it covers before it is given', async (open) => {
     const page = await open('turn-group', { session: SESSION });
     await rest(page);

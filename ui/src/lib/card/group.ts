@@ -1,5 +1,5 @@
 /** Requests whose answers leave together: how many are decided, and where each stands. Pure. */
-import type { Request } from '$lib/contract';
+import type { Choice, Request } from '$lib/contract';
 
 export interface Group {
   readonly members: readonly Request[];
@@ -16,6 +16,15 @@ export function groupOf(requests: readonly Request[], shown: Request): Group | n
   const members = requests.filter((request) => request.group === shown.group);
   if (members.length < 2) return null;
   return { members, decided: members.filter(isDecided).length };
+}
+
+/** What waits of a group and can be refused, each with the choice that refuses it. Allowing has no such short way. */
+export function refusable(group: Group): { readonly request: Request; readonly choice: Choice }[] {
+  return group.members.flatMap((request) => {
+    if (request.state.kind !== 'open' && request.state.kind !== 'refused') return [];
+    const choice = request.choices.find((one) => one.kind === 'deny' || one.kind === 'decline');
+    return choice === undefined ? [] : [{ request, choice }];
+  });
 }
 
 /** Requests that wait for others of their group, or for the person. */
