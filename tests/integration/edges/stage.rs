@@ -86,12 +86,35 @@ impl Stage {
 
     /// Waits until everything written so far is shown: what comes on a stream is shown in its order.
     pub async fn shown(&mut self) -> Result<()> {
+        let first = self.mark()?;
+        self.streamed(&first).await?;
+        self.mark()?;
+        let text = format!("{MARK}{}", self.marks);
+        self.view.until(&text, |view| view.items.values().any(|item| line(item) == text)).await
+    }
+
+    fn mark(&mut self) -> Result<String> {
         self.marks += 1;
-        let text = format!("mark {}", self.marks);
-        self.emit(json!({"type": "system.message", "content": blocks(&text)}))?;
-        self.view
-            .until(&text, |view| view.items.values().any(|item| line(item) == format!("{MARK}{}", &text[5..])))
-            .await
+        self.emit(json!({"type": "system.message", "content": blocks(&format!("mark {}", self.marks))}))
+    }
+
+    /// Waits until an open stream has brought this event. That it is shown does not say so: a list that was being read
+    /// may have brought it before what was written on the stream alone.
+    async fn streamed(&self, id: &str) -> Result<()> {
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < std::time::Duration::from_secs(120) {
+            let header = self.window("stream").await?.header;
+            let events = self.rig.control.events(&self.remote)?;
+            let place = |id: &str| events.iter().position(|event| event["id"] == id);
+            // Control tells no ids as numbers, as some servers send them; who has them writes no bytes by hand.
+            let number = header.cursor.as_deref().is_some_and(|cursor| cursor.parse::<u64>().is_ok());
+            let passed = number || header.cursor.as_deref().and_then(place) >= place(id);
+            if passed || !matches!(header.connection, ConnectionState::Live { .. }) {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+        anyhow::bail!("the stream did not bring {id}")
     }
 
     /// The transcript without the marks.
