@@ -23,8 +23,10 @@ impl Fold {
             return;
         }
         match pending {
-            Some(pending) if active != Some(true) => self.pending(&pending, out),
-            _ => self.ask_again(out),
+            // While a turn runs, nothing waits.
+            Some(_) if active == Some(true) => self.pending(&[], out),
+            Some(pending) => self.pending(&pending, out),
+            None => self.ask_again(out),
         }
         self.tell_active(active, out);
     }
