@@ -56,7 +56,7 @@ impl Driver {
     pub async fn open(self, app: &Path) -> Result<Page> {
         let wish = json!({ "capabilities": { "alwaysMatch": {
             "webkitgtk:browserOptions": { "binary": app, "args": [] },
-            "timeouts": { "script": 60_000, "pageLoad": 60_000, "implicit": 0 },
+            "timeouts": { "script": 90_000, "pageLoad": 90_000, "implicit": 0 },
         } } });
         let session = self.call(reqwest::Method::POST, "/session", Some(wish)).await?;
         let id = session["sessionId"].as_str().context("no session")?.to_owned();

@@ -256,7 +256,8 @@ impl Page {
     /// # Errors
     /// Where the card never takes it.
     pub async fn decide(&self, name: &str) -> Result<()> {
-        for _ in 0..5 {
+        let mut made = Ok(Value::Null);
+        for _ in 0..10 {
             let element = self.find("button", name).await?;
             self.scroll_to(&element).await?;
             let origin = json!({ ELEMENT: element.0 });
@@ -269,16 +270,18 @@ impl Page {
                 { "type": "pause", "duration": 50 },
                 { "type": "pointerUp", "button": 0 },
             ] }] });
-            self.call(Method::POST, "/actions", Some(actions)).await?;
+            // On a busy machine the driver gives a gesture up without a word of why: then nothing is taken.
+            made = self.call(Method::POST, "/actions", Some(actions)).await;
             let taken = "const [name, done] = arguments; const gone = () => ![...document.querySelectorAll('button')] \
                  .some((b) => b.textContent.trim().startsWith(name) && !b.disabled); \
-                 const o = new MutationObserver(() => { if (gone()) end(true); }); const t = setTimeout(() => end(false), 1500); \
+                 const o = new MutationObserver(() => { if (gone()) end(true); }); const t = setTimeout(() => end(false), 5000); \
                  function end(v) { o.disconnect(); clearTimeout(t); done(v); } \
                  o.observe(document, { subtree: true, childList: true, attributes: true }); if (gone()) end(true);";
             if self.run_async(taken, json!([name])).await? == json!(true) {
                 return Ok(());
             }
         }
+        made?;
         bail!("the card does not take {name:?}. The page says:\n{}", self.text().await?)
     }
 
