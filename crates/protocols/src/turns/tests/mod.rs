@@ -4,6 +4,7 @@
 mod asks;
 mod captures;
 mod history;
+mod inbox;
 mod stops;
 mod streaming;
 mod view;
