@@ -8,6 +8,7 @@ mod beside;
 mod calls;
 pub(super) mod parse;
 mod past;
+mod read_past;
 mod shown;
 mod turn;
 
