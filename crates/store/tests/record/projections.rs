@@ -32,6 +32,10 @@ fn request(session: SessionId, id: &str) -> Request {
         digest: "d".into(),
         asked_at: 1,
         deadline: None,
+        group: None,
+        own_tool: None,
+        risk: None,
+        marks: Vec::new(),
     }
 }
 
