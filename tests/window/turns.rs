@@ -53,14 +53,11 @@ async fn turns_edge_01_a_parallel_mix_leaves_as_one_request_with_exactly_what_wa
     let calls = waiting_calls(&server, session).await?;
     go_to(&page, "write_note").await?;
     page.find("heading", "Allow this tool?").await?;
-    // What is copied here is what the agent is given of the clipboard afterwards.
-    page.click_on("button", "Copy").await?;
-    page.find("button", "Copied").await?;
     page.decide("Allow once").await?;
     page.until_text("1 of 3 decided, sent together").await?;
     go_to(&page, "read_clipboard").await?;
     page.find("heading", "Give the agent your clipboard’s text?").await?;
-    page.decide("Give it").await?;
+    page.decide("Deny").await?;
     page.until_text("2 of 3 decided, sent together").await?;
     page.settle().await?;
     let pictures = target().join("window-artifacts");
@@ -74,9 +71,8 @@ async fn turns_edge_01_a_parallel_mix_leaves_as_one_request_with_exactly_what_wa
 
     let asked = turns_asked_for(&server).await?;
     let [ask, clipboard, note] = calls.as_slice() else { anyhow::bail!("three calls wait: {calls:?}") };
-    let copied = serde_json::to_string("{\n  \"text\": \"hi\"\n}")?;
     let expected = format!(
-        r#"{{"messages":[{{"role":"tool","toolCallId":"{ask}","content":"blue"}},{{"role":"tool","toolCallId":"{clipboard}","content":{copied}}},{{"role":"tool_permission","toolCallId":"{note}","granted":true}}],"stream":"delta"}}"#
+        r#"{{"messages":[{{"role":"tool","toolCallId":"{ask}","content":"blue"}},{{"role":"tool","toolCallId":"{clipboard}","content":"The user declined."}},{{"role":"tool_permission","toolCallId":"{note}","granted":true}}],"stream":"delta"}}"#
     );
     assert_eq!(asked.get(1..), Some([expected].as_slice()));
     assert_eq!(times(&page, "Let me check.").await?, 1);
