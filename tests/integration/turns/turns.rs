@@ -91,34 +91,6 @@ async fn what_is_no_longer_waited_for_is_found_when_it_is_there() -> Result<()> 
 }
 
 #[tokio::test]
-async fn a_broken_stream_is_made_whole_from_the_history_and_nothing_is_sent_again() -> Result<()> {
-    let mut stage = Stage::start(TurnsManner::default()).await?;
-    stage.control.bend_next_stream(StreamAct::CutAtByte { bytes: 40 });
-    stage.say("SLOW MANY").await?;
-    stage.view.until("the end", |view| has_line(view, "User Done: SLOW MANY") && is_over(view)).await?;
-    stage.control.turns().settled(&stage.remote).await?;
-    assert_eq!(stage.asked().len(), 1);
-    let text = stage.view.text();
-    stage.restart().await?;
-    assert_eq!(stage.view.text(), text);
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_stream_that_ends_without_its_last_word_is_no_drop() -> Result<()> {
-    let faults = TurnsFaults { no_turn_stop: true, ..TurnsFaults::default() };
-    let mut stage = Stage::start(TurnsManner { faults, ..TurnsManner::default() }).await?;
-    stage.run("Hello").await?;
-    assert!(has_line(&stage.view, "Agent Done: You said: Hello"), "{}", stage.view.text());
-    stage.say("CALL:write_note {\"text\":\"hi\"}").await?;
-    let note = stage.card("write_note").await?;
-    stage.decide(&note, "allow_once").await?;
-    stage.view.until("the turn's end", |view| says(view, "Tools said") && is_over(view)).await?;
-    assert_eq!(stage.asked().len(), 3);
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_message_that_never_arrived_is_held_and_sent_only_on_the_persons_word() -> Result<()> {
     let mut stage = Stage::start(TurnsManner::default()).await?;
     stage.control.fail_next("POST", "/turns", RequestAct::Reset);

@@ -133,16 +133,3 @@ async fn turns_edge_07_what_is_typed_while_calls_wait_is_never_sent_before_they_
     }
     Ok(())
 }
-
-#[tokio::test]
-async fn turns_edge_14_what_is_approved_is_shown_whole_however_long_it_is() -> Result<()> {
-    let mut stage = Stage::start(TurnsManner::default()).await?;
-    let long = "x".repeat(40_000);
-    stage.say(&format!("CALL:write_note {{\"text\":\"{long}\"}}")).await?;
-    let note = stage.card("write_note").await?;
-    assert!(note.arguments.chars >= 40_000);
-    assert!(note.arguments.handle.is_some());
-    stage.decide(&note, "deny").await?;
-    stage.view.until("the turn's end", |view| says(view, "Tools said") && is_over(view)).await?;
-    Ok(())
-}

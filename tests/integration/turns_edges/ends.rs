@@ -44,25 +44,6 @@ async fn turns_edge_03_a_turn_whose_last_events_are_lost_is_read_from_the_histor
 }
 
 #[tokio::test]
-async fn turns_edge_08_a_model_that_fails_leaves_the_session_usable_in_every_mode() -> Result<()> {
-    for told in ["none", "message", "delta"] {
-        let mut stage = Stage::with(TurnsManner::measured(), mode(told), usual()).await?;
-        stage.say("ERR").await?;
-        if told == "delta" {
-            // Endless silence: the person lets it go.
-            stage.view.until("a running turn", runs).await?;
-            stage.engine.stop_session(stage.which()).await?;
-            stage.view.until("let go", |view| matches!(view.header.stop, StopState::LetGo { .. })).await?;
-            assert_eq!(stage.asked().len(), 1);
-            continue;
-        }
-        stage.view.until("its end", is_over).await?;
-        assert_eq!(stage.asked().len(), 1, "{told}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn turns_edge_10_each_stop_is_said_and_the_next_message_goes_out() -> Result<()> {
     for told in ["delta", "message", "none"] {
         let mut stage = Stage::with(TurnsManner::default(), mode(told), usual()).await?;
@@ -105,22 +86,6 @@ async fn turns_edge_17_a_session_whose_agent_vanished_is_read_and_takes_nothing(
     assert!(has_line(&stage.view, HELLO), "{}", stage.view.text());
     let rows = stage.engine.overview("main", contract::command::NoArgs {}).await?.sessions;
     assert!(rows.iter().any(|row| row.id == stage.view.session()));
-    Ok(())
-}
-
-#[tokio::test]
-async fn turns_edge_18_a_token_that_is_refused_in_the_middle_keeps_what_was_written() -> Result<()> {
-    let mut stage = Stage::start(TurnsManner::default()).await?;
-    let refused = RequestAct::Status { status: 401, body: FaultBody::Empty, retry_after: None };
-    stage.control.fail_next("POST", "/turns", refused);
-    stage.say("Hello").await?;
-    stage.view.until("a held message", |view| view.header.queued.iter().any(|queued| queued.text == "Hello")).await?;
-    let token = stage.practice.token().to_owned();
-    let replace = ReplaceToken { server: stage.server.clone(), token, session_only: true, stop_runs: false };
-    stage.engine.replace_token(replace).await?;
-    stage.queued(contract::command::QueuedAction::Release).await?;
-    stage.view.until("its answer", |view| has_line(view, HELLO) && is_over(view)).await?;
-    assert_eq!(stage.asked().len(), 2);
     Ok(())
 }
 
