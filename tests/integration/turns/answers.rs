@@ -1,12 +1,10 @@
 //! Answers that leave together.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
 use contract::{
     command::{QueuedAction, ReplaceToken},
     error::ErrorCode,
-    request::{ChoiceKind, Decision, Fate, Request, RequestState},
+    request::{Decision, Fate, Request, RequestState},
 };
 use engine::desktop::Wish;
 use practice::{FaultBody, RequestAct, TurnsManner};
@@ -15,7 +13,6 @@ use serde_json::{Value, json};
 use tests::rig::decision;
 
 use super::{MIX, Stage, answered, has_line, is_over, says};
-use crate::rows::pass;
 
 fn state(stage: &Stage, request: &Request) -> RequestState {
     stage.view.requests[&request.id].state.clone()

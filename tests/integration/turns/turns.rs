@@ -9,7 +9,7 @@ use contract::{
     server::ServerOptions,
     session::{ClosedReason, SessionState, StopState},
 };
-use practice::{RequestAct, StreamAct, TurnsFaults, TurnsManner};
+use practice::{RequestAct, TurnsManner};
 use pretty_assertions::assert_eq;
 
 use super::{MIX, Stage, has_line, is_over, says, usual};

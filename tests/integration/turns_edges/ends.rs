@@ -6,7 +6,7 @@ use contract::{
     server::ServerOptions,
     session::{ClosedReason, SessionState, StopReason, StopState},
 };
-use practice::{FaultBody, RequestAct, TurnsFaults, TurnsManner};
+use practice::{RequestAct, TurnsFaults, TurnsManner};
 use pretty_assertions::assert_eq;
 use tests::view::View;
 

@@ -2,19 +2,14 @@
 
 use anyhow::Result;
 use contract::{command::SetSessionSetup, item::ItemBody, session::SessionState};
-use practice::{RequestAct, TurnsFaults, TurnsManner};
+use practice::{TurnsFaults, TurnsManner};
 use pretty_assertions::assert_eq;
-use serde_json::json;
 use tests::view::View;
 
-use crate::turns::{Stage, has_line, is_over, says, setup};
+use crate::turns::{Stage, says};
 
 fn with(faults: TurnsFaults) -> TurnsManner {
     TurnsManner { faults, ..TurnsManner::default() }
-}
-
-fn runs(view: &View) -> bool {
-    view.header.row.state == SessionState::Running
 }
 
 fn tools(view: &View) -> usize {
