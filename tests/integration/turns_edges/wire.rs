@@ -1,7 +1,7 @@
 //! What comes over the wire.
 
 use anyhow::Result;
-use contract::{command::SetSessionSetup, item::ItemBody, session::SessionState};
+use contract::item::ItemBody;
 use practice::{TurnsFaults, TurnsManner};
 use pretty_assertions::assert_eq;
 use tests::view::View;
