@@ -1,6 +1,6 @@
 //! What is asked, and what is answered.
 
-use anyhow::Context as Result;
+use anyhow::{Context as _, Result};
 use contract::{
     command::QueuedAction,
     item::{ItemBody, ToolState},

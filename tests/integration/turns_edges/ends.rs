@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use contract::{
-    command::ReplaceToken,
     server::ServerOptions,
     session::{ClosedReason, SessionState, StopReason, StopState},
 };
