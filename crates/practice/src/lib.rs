@@ -37,7 +37,8 @@ pub use manner::{Config, Form, Manner, Pace, SseIds, Start, Text};
 pub use runs::{Generation, Permission, Recover, RunsControl, RunsManner, RunsOrder};
 pub use scenario::{runs_scenarios, scenarios, turns_scenarios};
 pub use turns::{
-    TurnsControl, TurnsFaults, TurnsFold, TurnsLocation, TurnsManner, TurnsOrder, TurnsPost, TurnsVersion, TurnsWait,
+    TurnsControl, TurnsFaults, TurnsFold, TurnsLocation, TurnsManner, TurnsOrder, TurnsPost, TurnsVersion, TurnsVisit,
+    TurnsWait,
 };
 
 use crate::{keep::Keep, world::World};

@@ -21,6 +21,6 @@ mod script;
 mod shape;
 mod stream;
 
-pub use control::{TurnsControl, TurnsOrder, TurnsPost, TurnsWait};
+pub use control::{TurnsControl, TurnsOrder, TurnsPost, TurnsVisit, TurnsWait};
 pub(crate) use desk::Turns;
 pub use manner::{TurnsFaults, TurnsFold, TurnsLocation, TurnsManner, TurnsVersion};

@@ -32,6 +32,17 @@ pub struct TurnsPost {
     pub status: Option<u16>,
 }
 
+/// One request that came to the other origin ([`crate::TurnsLocation::OtherOrigin`]).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnsVisit {
+    /// Its method.
+    pub method: String,
+    /// Its path.
+    pub path: String,
+    /// It had an `Authorization`, right or wrong.
+    pub with_key: bool,
+}
+
 /// The way to the `turns` side of a running server.
 #[derive(Clone)]
 pub struct TurnsControl {
@@ -238,6 +249,12 @@ impl TurnsControl {
     #[must_use]
     pub fn posts(&self) -> Vec<TurnsPost> {
         self.world.turns.look(|desk| desk.posts.clone())
+    }
+
+    /// Every request that came to the other origin so far.
+    #[must_use]
+    pub fn visits(&self) -> Vec<TurnsVisit> {
+        self.world.turns.look(|desk| desk.visits.clone())
     }
 
     /// Waits until so many POSTs and PATCHes arrived, answered or not, and gives them all.

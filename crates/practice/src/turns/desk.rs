@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    TurnsManner, TurnsPost,
+    TurnsManner, TurnsPost, TurnsVisit,
     config::{Party, Setup},
     kept::{self, Mark},
     log::Log,
@@ -47,6 +47,8 @@ pub(crate) struct Desk {
     pub(crate) turns: u64,
     /// Every POST and PATCH, byte for byte.
     pub(crate) posts: Vec<TurnsPost>,
+    /// Every request to the other origin.
+    pub(crate) visits: Vec<TurnsVisit>,
     /// The port of the other origin, where one was opened.
     pub(crate) other_port: Option<u16>,
     /// Sessions made from now on are held.
@@ -167,6 +169,7 @@ impl Turns {
             calls: 0,
             turns: 0,
             posts: Vec::new(),
+            visits: Vec::new(),
             other_port: None,
             hold_new: false,
             marks: BTreeMap::new(),

@@ -44,6 +44,10 @@ async fn a_location_can_be_another_origin_that_serves_the_same_session() {
     assert!(location.starts_with(&other) && !location.starts_with(&rig.base), "{location}");
     let found = raw(&location, "GET", &[("authorization", "Bearer tok")], "").await.unwrap();
     assert_eq!(found.status, 200);
+    let refused = raw(&location, "GET", &[], "").await.unwrap();
+    assert_eq!(refused.status, 401);
+    let visits: Vec<_> = rig.turns.visits().into_iter().map(|visit| (visit.method, visit.with_key)).collect();
+    assert_eq!(visits, [("GET".to_owned(), true), ("GET".to_owned(), false)], "what came here alone");
     rig.practice.stop().await;
     assert!(tokio::net::TcpStream::connect(other.split('/').nth(2).unwrap()).await.is_err());
 }

@@ -16,7 +16,7 @@ use super::Refused;
 use crate::{
     counters::{DecisionSeen, Posted},
     http::Refusal,
-    turns::TurnsPost,
+    turns::{TurnsPost, TurnsVisit},
     world::World,
 };
 
@@ -54,6 +54,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Asks for the token, lets the request through, and notes what arrived.
 pub(crate) async fn serve(world: &Arc<World>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
+    visited(world, &request);
     let token = world.inner().token.clone();
     let open = path.strip_prefix(MOUNT) == Some("/meta") && !world.turns.look(|desk| desk.manner.meta_auth);
     // An empty token is a server that asks for none.
@@ -80,6 +81,21 @@ pub(crate) async fn serve(world: &Arc<World>, request: Request, next: Next) -> R
         note(world, path, &body, status, &waiting);
     }
     response
+}
+
+/// Notes what came to the other origin, before it is let in: a key must not even be tried there unasked.
+fn visited(world: &World, request: &Request) {
+    let Some(port) = world.turns.look(|desk| desk.other_port) else { return };
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if host.rsplit(':').next() != Some(port.to_string().as_str()) {
+        return;
+    }
+    let visit = TurnsVisit {
+        method: request.method().to_string(),
+        path: request.uri().path().to_owned(),
+        with_key: request.headers().contains_key(header::AUTHORIZATION),
+    };
+    world.turns.change(|desk| desk.visits.push(visit));
 }
 
 /// Keeps a body byte for byte, before anything is done with it.
