@@ -46,7 +46,8 @@ fn failed(error: arboard::Error) -> AppError {
     AppError::retryable(ErrorCode::Internal, "The text could not be copied.").with_detail(error.to_string())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{
         io::{BufRead, BufReader},

@@ -20,7 +20,8 @@ pub mod window;
 
 mod watchdog;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod test_bus;
 
 #[cfg(test)]
@@ -174,8 +175,7 @@ fn set_up<R: Runtime>(app: &mut App<R>, launch: Launch, opener: Opener) -> Resul
         launch.credentials.clone().unwrap_or_else(|| Arc::new(engine::KeyringCredentials::new(KEYRING_LIMIT)));
     let icons = data_dir.join("tray");
     let clipboard = Clipboard::default();
-    let desktop =
-        SystemDesktop::new(opener.clone(), clipboard.clone(), preferences.clone(), &app.config().identifier);
+    let desktop = SystemDesktop::new(opener.clone(), clipboard.clone(), preferences.clone(), &app.config().identifier);
     app.manage(Shell::start(Parts {
         setup: Setup { data_dir, credentials, preferences, desktop: Arc::new(desktop), version, notices },
         clipboard,
@@ -240,11 +240,9 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, event: RunEvent) {
                 }
             });
         }
-        RunEvent::ExitRequested { code, api, .. } => {
-            if window::stays(app, code) {
-                api.prevent_exit();
-                window::come_back(app);
-            }
+        RunEvent::ExitRequested { code, api, .. } if window::stays(app, code) => {
+            api.prevent_exit();
+            window::come_back(app);
         }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => window::show(app),

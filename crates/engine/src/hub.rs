@@ -16,7 +16,9 @@ use contract::{
 use store::Store;
 use tokio::{sync::watch, time::Instant};
 
-use crate::{Clock, Credentials, Desktop, PreferencesStore, WindowFeed, credentials::OptionSecrets, kept::KeptByServer};
+use crate::{
+    Clock, Credentials, Desktop, PreferencesStore, WindowFeed, credentials::OptionSecrets, kept::KeptByServer,
+};
 
 /// Rows an overview carries at most; all others are found in the history.
 const OVERVIEW_ROWS: usize = 500;

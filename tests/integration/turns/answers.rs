@@ -14,10 +14,6 @@ use tests::rig::decision;
 
 use super::{MIX, Stage, answered, has_line, is_over, says};
 
-fn state(stage: &Stage, request: &Request) -> RequestState {
-    stage.view.requests[&request.id].state.clone()
-}
-
 fn gathered(stage: &Stage) -> usize {
     stage.view.requests.values().filter(|known| matches!(known.state, RequestState::Gathered { .. })).count()
 }

@@ -2,8 +2,8 @@
 //! own around the wire (groups, own tools, answers that come whole, turns that are let go, setups).
 
 mod answers;
+mod course;
 mod setup;
-mod turns;
 
 use std::sync::Arc;
 

@@ -30,7 +30,7 @@ async fn a_session_is_found_again_with_its_history_its_setup_and_the_calls_that_
     let (shown, history) = (rig.session(&session).await, rig.history(&session).await);
 
     let rig = again(rig, config).await;
-    assert_eq!(rig.turns.sessions(), [session.clone()]);
+    assert_eq!(rig.turns.sessions(), std::slice::from_ref(&session));
     assert_eq!((rig.session(&session).await, rig.history(&session).await), (shown, history));
     let answers = json!([result(&ids[0], "4"), result(&ids[1], "blue"), permission(&ids[3], true)]);
     let frames = rig.turn(&session, "delta", answers).await;

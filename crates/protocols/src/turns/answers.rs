@@ -164,7 +164,7 @@ pub(super) fn may_be_told(endpoint: &Endpoint, address: &Url) -> bool {
 }
 
 fn last_segment(address: &Url) -> Option<String> {
-    let last = address.path_segments()?.filter(|segment| !segment.is_empty()).next_back()?;
+    let last = address.path_segments()?.rfind(|segment| !segment.is_empty())?;
     percent_encoding::percent_decode_str(last).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 

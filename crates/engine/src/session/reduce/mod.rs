@@ -18,7 +18,8 @@ use contract::{
     item::{Item, ItemBody, ItemId, Marker, Notice, TEXT_INLINE_BYTES, Thought, Unknown},
     request::Fate,
     session::{
-        Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread, Turn,
+        Activity, ClosedReason, ContextMeter, Goal, Resumable, RunOptions, SessionState, StopReason, StopState, Thread,
+        Turn,
     },
     setup::{AgentOffer, SessionSetup},
 };
