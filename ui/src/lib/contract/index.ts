@@ -1077,6 +1077,28 @@ session: SessionId,
 limit: number, };
 
 /**
+ * Something in a text that a reader would not see, or would take for something else.
+ */
+export type Mark = { 
+/**
+ * What it is.
+ */
+kind: MarkKind, 
+/**
+ * Where it begins, in characters (Unicode scalar values).
+ */
+from: number, 
+/**
+ * How many characters it covers.
+ */
+chars: number, };
+
+/**
+ * What a mark is about.
+ */
+export type MarkKind = "bidi" | "zero_width" | "tag" | "invisible" | "control" | "terminal_escape" | "look_alike" | "long_spaces" | "blank_lines" | "very_long";
+
+/**
  * A line across the transcript.
  */
 export type Marker = { "what": "turn_end", 
@@ -1711,6 +1733,27 @@ from: number,
 limit: number, };
 
 /**
+ * One reason, and the part of the payload that it is about.
+ */
+export type Reason = { 
+/**
+ * Why.
+ */
+reason: RiskReason, 
+/**
+ * How bad this alone is.
+ */
+class: RiskClass, 
+/**
+ * The part it is about: a command's words, a path, a host.
+ */
+about: string, 
+/**
+ * Which segment of the command, from 0; `None` = the whole payload.
+ */
+segment: number | null, };
+
+/**
  * Arguments of `remove_server`.
  */
 export type RemoveServer = { 
@@ -1857,7 +1900,15 @@ group?: string,
 /**
  * What this app would do, where one of its own tools is called: an allowed call is carried out here.
  */
-own_tool?: OwnToolCall, };
+own_tool?: OwnToolCall, 
+/**
+ * What it can do, as this app judges by itself. `None` for what does nothing (a question).
+ */
+risk?: Risk, 
+/**
+ * What a reader would not see in the payload that is shown (the command, or else the arguments), in order.
+ */
+marks?: Array<Mark>, };
 
 /**
  * What needs care about a request.
@@ -1934,6 +1985,33 @@ kind: string,
  * The same in the server's words.
  */
 description: string | null, };
+
+/**
+ * What a payload can do.
+ */
+export type Risk = { 
+/**
+ * The worst of its reasons; `Low` where there are none.
+ */
+class: RiskClass, 
+/**
+ * Why, worst first.
+ */
+reasons: Array<Reason>, 
+/**
+ * The commands of a shell payload; empty where it is none, or could not be read.
+ */
+segments: Array<Segment>, };
+
+/**
+ * How much harm a payload can do, as far as this app can tell by itself.
+ */
+export type RiskClass = "low" | "medium" | "unknown" | "high";
+
+/**
+ * Why.
+ */
+export type RiskReason = "deletes" | "overwrites" | "writes" | "runs_downloaded" | "downloads" | "elevates" | "reads_secrets" | "sends_out" | "touches_git" | "leaves_workspace" | "package_scripts" | "obfuscated" | "runs_code" | "changes_system" | "unknown_program" | "unparsed" | "unknown_shell" | "unknown_tool" | "hidden" | "too_long";
 
 /**
  * Who said a message.
@@ -2017,6 +2095,19 @@ name: string,
  * Its value as pasted.
  */
 value: string, };
+
+/**
+ * One command of a chain or pipeline, in the order in which it stands.
+ */
+export type Segment = { 
+/**
+ * What joins it to the one before: `|`, `&&`, `||`, `;`, `&`, `$(` for one inside another; empty for the first.
+ */
+joined_by: string, 
+/**
+ * Its text, as it stands.
+ */
+text: string, };
 
 /**
  * Arguments of `send_message`.

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{BASE, server};
 use crate::{
     Act, Acted, Ask, Family, NewSession, Outgoing, Recognition, Refusal, Repeat, managed::Managed, runs::Runs,
+    turns::Turns,
 };
 
 fn answer(status: u16, body: &str) -> Response<Bytes> {
@@ -415,7 +416,7 @@ fn other_servers_are_not_taken_for_one() {
 #[test]
 fn the_families_are_tried_in_the_order_that_asks_health_first() {
     let ids: Vec<&str> = crate::families().iter().map(|family| family.id()).collect();
-    assert_eq!(ids, [Runs.id(), Managed.id()]);
+    assert_eq!(ids, [Runs.id(), Turns.id(), Managed.id()]);
 }
 
 #[test]
