@@ -137,10 +137,8 @@ impl Fold {
         match form {
             Form::Nothing | Form::Start => {}
             Form::Unknown => unknown(out),
-            // What answers are named by means nothing in a stream.
-            Form::Session(_) | Form::Agent(_) | Form::History | Form::Closed | Form::Turn { .. }
-                if seen.origin == Origin::Stream =>
-            {
+            // What answers beside a turn are named by means nothing in the turn's own answer.
+            Form::Session(_) | Form::Agent(_) | Form::History | Form::Closed if seen.origin == Origin::Stream => {
                 unknown(out);
             }
             Form::Session(session) => self.session_read(session, out),
@@ -148,6 +146,8 @@ impl Fold {
             Form::History if self.is_told() => self.later = Some(raw),
             Form::History => self.history(&raw, seen, out),
             Form::Closed => self.closed(out),
+            // Before a turn began, or behind its end, none should come: it is kept.
+            Form::Turn { .. } if !self.is_told() => unknown(out),
             Form::Turn { stop, messages, pending } => self.whole(&stop, messages, pending, out),
             Form::Stop(reason) if self.is_told() => {
                 self.close(MessageState::Done, out);
@@ -227,9 +227,6 @@ impl Fold {
         pending: Option<Vec<super::wire::Called>>,
         out: &mut Vec<Event>,
     ) {
-        if !self.is_told() {
-            return;
-        }
         for said in messages {
             let id = self.turn.as_ref().map(|turn| turn.id.clone());
             match said.who {

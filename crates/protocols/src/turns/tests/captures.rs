@@ -12,7 +12,8 @@ use super::{Session, framed};
 /// Blocks of a recorded answer. The recordings are clean, so a few lines suffice here; the real splitter is `sse`.
 fn frames(name: &str, recorded: &str) -> Vec<(Frame, Origin)> {
     if name.ends_with(".json") {
-        return vec![(framed("turn", recorded.trim()), Origin::Answer)];
+        // Read by the same connection as a stream, as its one event.
+        return vec![(framed("turn", recorded.trim()), Origin::Stream)];
     }
     recorded
         .split("\n\n")

@@ -79,6 +79,9 @@ fn text_outside_of_a_turn_is_kept_and_begins_none() {
     assert_eq!(session.view.turns.len(), 1);
     assert_eq!(session.view.texts()[0], r#"unknown text {"text":"Early."}"#);
     assert_eq!(session.view.texts()[2], r#"unknown text {"text":"Late."}"#);
+    let whole = r#"{"stopReason":"end_turn","messages":[]}"#;
+    session.say("turn", whole);
+    assert_eq!((session.view.turns.len(), session.view.texts()[3].clone()), (1, format!("unknown turn {whole}")));
 }
 
 #[test]
