@@ -53,7 +53,7 @@ fn asked(line: &Line) -> Request {
         source: None,
         arguments,
         command: is_command.then(|| line.payload.clone()),
-        work_dir: Some("/work/app".into()),
+        work_dir: Some("/srv/app".into()),
         questions: Vec::new(),
         choices: Vec::new(),
         answerable: true,

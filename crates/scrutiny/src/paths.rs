@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn outside_is_where_the_workspace_ends() {
-        for path in ["/etc/hosts", "~/x", "../x", "a/../../x", "/work/app2/x", "/work/app/../x", "$HOME/x"] {
-            assert!(is_outside(path, Some("/work/app")), "{path}");
+        for path in ["/etc/hosts", "~/x", "../x", "a/../../x", "/srv/app2/x", "/srv/app/../x", "$HOME/x"] {
+            assert!(is_outside(path, Some("/srv/app")), "{path}");
         }
-        for path in ["x", "./a/../b", "/work/app", "/work/app/src/x", "/dev/null", "a/b/../../c"] {
-            assert!(!is_outside(path, Some("/work/app")), "{path}");
+        for path in ["x", "./a/../b", "/srv/app", "/srv/app/src/x", "/dev/null", "a/b/../../c"] {
+            assert!(!is_outside(path, Some("/srv/app")), "{path}");
         }
         assert!(is_outside("/x", None));
     }

@@ -279,13 +279,13 @@ mod tests {
             tool: Some("bash"),
             command: Some(text),
             arguments: "{}",
-            work_dir: Some("/work/app"),
+            work_dir: Some("/srv/app"),
             ..Payload::default()
         })
     }
 
     fn tool(name: &str, arguments: &str) -> Risk {
-        judge(&Payload { tool: Some(name), arguments, work_dir: Some("/work/app"), ..Payload::default() })
+        judge(&Payload { tool: Some(name), arguments, work_dir: Some("/srv/app"), ..Payload::default() })
     }
 
     fn why(risk: &Risk) -> Vec<RiskReason> {
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn other_tools_are_judged_by_name_and_paths() {
-        assert_eq!(tool("Read", r#"{"file_path":"/work/app/src/x.rs"}"#).class, RiskClass::Low);
+        assert_eq!(tool("Read", r#"{"file_path":"/srv/app/src/x.rs"}"#).class, RiskClass::Low);
         assert_eq!(
             why(&tool("Read", r#"{"file_path":"/home/me/.ssh/id_rsa"}"#)),
             [RiskReason::ReadsSecrets, RiskReason::LeavesWorkspace]

@@ -160,7 +160,7 @@ mod tests {
         let script = shell::read(text).unwrap_or_else(|why| panic!("{text}: {why:?}"));
         script.commands.iter().any(|command| {
             let bare = unwrapped(command);
-            (rule.fits)(&Seen { bare: &bare, whole: command, workspace: Some("/work/app") })
+            (rule.fits)(&Seen { bare: &bare, whole: command, workspace: Some("/srv/app") })
         })
     }
 
