@@ -1,7 +1,11 @@
 //! Payloads that try to be taken for something else (`tests/scenarios/hostile/*.jsonl`): each card shows what its line
 //! says it must, and what is harmless shows nothing.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result, ensure};
 use contract::{
@@ -81,6 +85,45 @@ fn shown(request: &Request) -> Result<BTreeSet<String>> {
         shown.insert(word(serde_json::to_value(flag)?)?);
     }
     Ok(shown)
+}
+
+/// Where the cards of all payloads stand for the page's tests.
+fn cards_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui/tests/hostile/cards.jsonl")
+}
+
+/// One line for each payload: where it stands, why it is here, what it must show, and its card as the page gets it.
+fn cards() -> Result<String> {
+    let mut out = String::new();
+    let mut lines = lines()?;
+    lines.sort_by_key(|(at, _)| {
+        let (file, line) = at.rsplit_once(':').unwrap_or((at, "0"));
+        (file.to_owned(), line.parse::<usize>().unwrap_or_default())
+    });
+    for (at, line) in &lines {
+        let request = if line.form == "markdown" { None } else { Some(asked(line)) };
+        let text = request.is_none().then_some(&line.payload);
+        let card = serde_json::json!({
+            "at": at, "why": line.why, "must_show": line.must_show, "markdown": text, "request": request,
+        });
+        out.push_str(&card.to_string());
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// The page's tests draw what this app judged, never cards made by hand. `COUNTERSIGN_WRITE_HOSTILE=1` writes them anew.
+#[test]
+fn the_cards_that_the_page_is_tested_with_are_the_ones_made_here() -> Result<()> {
+    let path = cards_file();
+    let made = cards()?;
+    if std::env::var_os("COUNTERSIGN_WRITE_HOSTILE").is_some() {
+        fs::create_dir_all(path.parent().context("no folder")?)?;
+        fs::write(&path, &made)?;
+    }
+    let written = fs::read_to_string(&path).context("COUNTERSIGN_WRITE_HOSTILE=1 writes it")?;
+    ensure!(written == made, "the page's cards are old: run this test with COUNTERSIGN_WRITE_HOSTILE=1");
+    Ok(())
 }
 
 #[test]
