@@ -1,6 +1,7 @@
 //! The engine as the shell calls it: one method per command of the contract.
 
 mod beside;
+mod connecting;
 mod history;
 mod lifecycle;
 mod practice;
@@ -9,6 +10,7 @@ mod servers;
 mod sessions;
 mod setup;
 mod tasks;
+mod tokens;
 
 use std::{
     collections::HashMap,

@@ -2,6 +2,7 @@
 
 mod begin;
 mod beside;
+mod commands;
 mod deliver;
 mod group;
 mod handle;
@@ -9,6 +10,7 @@ mod held;
 mod history;
 mod intake;
 mod leaving;
+mod loading;
 mod local;
 mod messages;
 mod occasions;
@@ -22,6 +24,7 @@ mod setup;
 mod stopping;
 mod stream;
 mod task;
+mod timers;
 mod turn_stream;
 mod turned_away;
 mod unasked;

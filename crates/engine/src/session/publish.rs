@@ -11,10 +11,7 @@ use contract::{
 use store::{ItemsSave, StoreError, StoredItem};
 use tokio::time::{Duration, Instant};
 
-use super::{
-    task::{SNAPSHOT_ITEMS, SessionTask},
-    unasked::unasked_mark,
-};
+use super::{commands::SNAPSHOT_ITEMS, task::SessionTask, unasked::unasked_mark};
 use crate::server::facts;
 
 /// How long changed items may wait before the projections on disk follow.
