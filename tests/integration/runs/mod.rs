@@ -2,6 +2,7 @@
 //! its own around the wire (queue, stop, looks beside the stream, recovery).
 
 mod answers;
+mod lost;
 mod recovery;
 mod sessions;
 mod stopping;

@@ -106,6 +106,8 @@ pub(super) struct InFlight {
     outdated: bool,
     /// An answer was lost: the server may have it since then.
     may_be_there: bool,
+    /// The server has an answer, and whether it is this one only the end of its call can tell.
+    pub unsure: bool,
     /// The server's truth must be read before anything more is done.
     check: Option<Check>,
     /// What was decided on is not what stands there now.
@@ -133,6 +135,7 @@ impl InFlight {
             posting: false,
             outdated: false,
             may_be_there: true,
+            unsure: false,
             check: together.is_none().then_some(Check { refusal: None, since: 0 }),
             changed: false,
             carrying: false,
@@ -229,6 +232,7 @@ impl SessionTask {
             posting: false,
             outdated: false,
             may_be_there: false,
+            unsure: false,
             check: None,
             changed: false,
             carrying: carries,
@@ -374,8 +378,11 @@ impl SessionTask {
                 self.take_echoes(sent.echoes).await?;
                 // Too late after an answer was lost: that one may have been what settled it.
                 let ours = self.in_flight.get(request).is_some_and(|flight| flight.may_be_there);
-                let fate = if sent.too_late && !ours { Fate::Superseded } else { Fate::Accepted };
-                self.settle(request, fate).await
+                match (sent.too_late, ours) {
+                    (true, true) => self.settle_by_its_call(request).await,
+                    (true, false) => self.settle(request, Fate::Superseded).await,
+                    (false, _) => self.settle(request, Fate::Accepted).await,
+                }
             }
             Err(failed) => self.delivery_failed(request, failed).await,
         }
@@ -452,7 +459,7 @@ impl SessionTask {
         let due: Vec<String> = self
             .in_flight
             .iter()
-            .filter(|(_, flight)| !flight.posting && flight.check.is_none())
+            .filter(|(_, flight)| !flight.posting && !flight.unsure && flight.check.is_none())
             .map(|(request, _)| request.clone())
             .collect();
         for request in due {
@@ -462,12 +469,14 @@ impl SessionTask {
 
     /// What the stream or the history has shown of decisions under way.
     pub(super) async fn settle_seen(&mut self) -> Result<(), StoreError> {
+        self.settle_unsure().await?;
         let seen: Vec<(String, Fate)> = self
             .in_flight
             .keys()
             .filter_map(|request| match &self.fold.reducer.requests.get(request)?.state {
                 RequestState::Accepted { .. } => Some((request.clone(), Fate::Accepted)),
-                RequestState::Unsure { .. } => Some((request.clone(), Fate::Unknown)),
+                // Its call's end settles it, if anything does.
+                RequestState::Unsure { .. } => None,
                 RequestState::Elsewhere { .. } | RequestState::Void | RequestState::Expired => {
                     Some((request.clone(), Fate::Superseded))
                 }

@@ -12,6 +12,7 @@ mod intake;
 mod leaving;
 mod loading;
 mod local;
+mod lost_answers;
 mod messages;
 mod occasions;
 mod own_tools;

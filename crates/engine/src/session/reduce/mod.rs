@@ -3,6 +3,7 @@
 pub mod changes;
 mod goals;
 mod lifecycle;
+pub mod lost;
 mod messages;
 pub mod requests;
 #[cfg(test)]

@@ -252,6 +252,16 @@ impl RequestBook {
         self.waiting.retain(|known| known != id);
         let ours = self.ours.get(id).cloned();
         let Some(request) = self.requests.get_mut(id) else { return (false, None) };
+        if let RequestState::Unsure { choice: chosen, .. } = request.state {
+            // That it is settled was known: only how is news.
+            let Some(choice) = choice else { return (false, None) };
+            request.state = if choice == chosen {
+                RequestState::Accepted { choice, at }
+            } else {
+                RequestState::Elsewhere { choice: Some(choice), at }
+            };
+            return (true, None);
+        }
         if matches!(
             request.state,
             RequestState::Elsewhere { choice: Some(_), .. } | RequestState::Accepted { .. } | RequestState::Expired

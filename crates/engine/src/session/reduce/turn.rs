@@ -44,6 +44,12 @@ impl TurnTrack {
         });
     }
 
+    /// Whether a turn goes on.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.ended_at.is_none())
+    }
+
     /// The turn ends.
     pub fn end(&mut self, stop: StopReason, at: Millis) {
         if let Some(turn) = &mut self.turn {
